@@ -1,0 +1,1 @@
+"""What should happen and when. Knows nothing of runs."""

@@ -1,0 +1,74 @@
+"""The next due moments of a cron expression, from the same code as the beat. Needs no database."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from jobs import schedules, zones
+from jobs.schedules import PreviewedMoment, ScheduleError
+
+_REFUSED = 2
+_MOST = 10_000
+
+
+class Command(BaseCommand):
+    help = "Print the next due moments of a cron expression; what saving would refuse exits 2."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("expression", metavar="EXPR", help="as '30 9 * * 1-5'")
+        parser.add_argument("--zone", default="UTC", help="an IANA name (default: UTC)")
+        parser.add_argument(
+            "--after", help="ISO 8601; without an offset it is UTC (default: now)", type=_instant
+        )
+        parser.add_argument("--count", type=_count, default=5, help=f"1 to {_MOST} (default: 5)")
+        parser.add_argument("--dst", default="once", help="once (the default) or wall")
+        parser.add_argument("--json", action="store_true", help="a JSON list of UTC instants")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        after = options["after"] or datetime.now(UTC)
+        given = {
+            "cron": options["expression"],
+            "timezone": options["zone"],
+            "dst": options["dst"],
+        }
+        try:
+            found = schedules.parse(given, now=after)
+        except ScheduleError as error:
+            raise CommandError(str(error), returncode=_REFUSED) from None
+        if options["json"]:
+            due = schedules.moments(found, after, options["count"])
+            self.stdout.write(json.dumps([schedules.canonical_instant(moment) for moment in due]))
+            return
+        due_in_words = schedules.preview(found, after, options["count"])
+        self.stdout.write("\n".join(_lines(due_in_words, zones.remark(options["zone"]))))
+
+
+def _lines(due: list[PreviewedMoment], remark: str) -> Iterator[str]:
+    for each in due:
+        note = f"  {each.note}" if each.note else ""
+        yield f"{schedules.canonical_instant(each.moment)}  {each.local}{note}"
+    if remark:
+        yield f"({remark})"
+
+
+def _instant(text: str) -> datetime:
+    """An instant for `--after`: unlike in a job, one without an offset is UTC."""
+    try:
+        return schedules.parse_instant(text, "after")
+    except ScheduleError as error:
+        if "no offset" not in error.problem:
+            raise ArgumentTypeError(str(error)) from None
+    return _instant(f"{text}Z")
+
+
+def _count(text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= _MOST:
+        return int(text)
+    raise ArgumentTypeError(f"count: {text!r} is not a number from 1 to {_MOST}.")

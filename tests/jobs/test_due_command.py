@@ -1,0 +1,87 @@
+"""`manage.py due`: the same moments as everywhere, and the same refusals."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+from unittest import mock
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from jobs import schedules
+
+
+@pytest.fixture(autouse=True)
+def no_database() -> object:
+    """Fails the test that opens a connection."""
+    refusal = AssertionError("a connection was opened")
+    with mock.patch.object(BaseDatabaseWrapper, "ensure_connection", side_effect=refusal) as patch:
+        yield patch
+
+
+def due(*words: str) -> str:
+    out = io.StringIO()
+    call_command("due", *words, stdout=out)
+    return out.getvalue()
+
+
+def test_prints_json_of_utc_instants() -> None:
+    words = "30 2 * * *", "--zone", "America/New_York", "--after", "2026-03-08T00:00:00Z"
+    assert json.loads(due(*words, "--count", "2", "--json")) == [
+        "2026-03-08T07:00:00Z",
+        "2026-03-09T06:30:00Z",
+    ]
+    assert json.loads(due(*words, "--count", "1", "--json", "--dst", "wall")) == [
+        "2026-03-09T06:30:00Z"
+    ]
+
+
+def test_prints_lines_with_local_time_and_notes() -> None:
+    words = "30 2 * * *", "--zone", "America/New_York", "--after", "2026-03-08T00:00:00Z"
+    assert due(*words, "--count", "2").splitlines() == [
+        "2026-03-08T07:00:00Z  2026-03-08T03:00:00-04:00  "
+        "02:30 does not exist on 8 March 2026; runs at 03:00",
+        "2026-03-09T06:30:00Z  2026-03-09T02:30:00-04:00",
+    ]
+
+
+def test_a_zone_that_misleads_is_remarked_on() -> None:
+    assert "Etc/GMT+3 is UTC-3" in due("0 0 * * *", "--zone", "Etc/GMT+3")
+
+
+def test_counts_five_from_now_in_utc_unless_told_otherwise() -> None:
+    before = datetime.now(UTC)
+    found = [schedules.parse_instant(text, "text") for text in json.loads(due("@hourly", "--json"))]
+    assert len(found) == 5
+    assert before < found[0]
+    assert found == schedules.moments(schedules.parse({"cron": "@hourly"}, now=before), before, 5)
+
+
+def test_an_instant_without_an_offset_is_utc() -> None:
+    found = due("* * * * *", "--after", "2026-01-15T10:07", "--count", "1", "--json")
+    assert json.loads(found) == ["2026-01-15T10:08:00Z"]
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [
+        (["0 0 30 2 *"], "cron"),
+        (["61 * * * *"], "cron"),
+        ([""], "cron"),
+        (["0 0 * * *", "--zone", "Mars/Base"], "timezone"),
+        (["0 0 * * *", "--dst", "twice"], "dst"),
+        (["0 0 * * *", "--after", "soon"], "after"),
+        (["0 0 * * *", "--after", "2026-02-30T00:00"], "after"),
+        (["0 0 * * *", "--count", "0"], "count"),
+        (["0 0 * * *", "--count", "many"], "count"),
+    ],
+)
+def test_what_saving_refuses_exits_2_and_names_the_field(words: list[str], field: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        due(*words)
+    assert field in str(refused.value)
+    assert refused.value.returncode in (1, 2)  # 1 is argparse's, which exits 2 outside of tests

@@ -1,0 +1,99 @@
+"""The callables that jobs may name, and what a handler knows and says about its run."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+Handler = Callable[..., object]
+_H = TypeVar("_H", bound=Callable[..., Any])
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
+
+
+class Refused(Exception):
+    """Raised by a handler that did nothing and never will for this run; the text says why."""
+
+
+class NotYet(Exception):
+    """Raised by a handler that did nothing yet: call it again, after `retry_after` seconds if
+    given. No failure is counted until the run's deadline.
+    """
+
+    def __init__(self, reason: str = "", *, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """The run that a handler is called for. `due_at` is None for a run by hand; `attempt` is
+    also the fencing token: a smaller one has been overtaken.
+    """
+
+    key: str
+    run_id: str
+    job_id: str
+    due_at: datetime | None
+    attempt: int
+
+
+_current: ContextVar[RunContext] = ContextVar("onebeat_current_run")
+
+
+def current_run() -> RunContext:
+    """The run being carried out; LookupError outside one."""
+    return _current.get()
+
+
+@contextmanager
+def running(context: RunContext) -> Iterator[None]:
+    """Make `context` what current_run() answers inside the block."""
+    token = _current.set(context)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+class TaskRegistry:
+    """Names that jobs may call. Only what is registered can be reached by name."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[str, Handler] = {}
+
+    def job_task(self, name: str) -> Callable[[_H], _H]:
+        """Decorator: let jobs call the function by `name`. Registering another function under
+        a name that is taken, or a coroutine function, is a programming error: TypeError.
+        """
+        if not _NAME.fullmatch(name):
+            raise TypeError(f"job task {name!r}: use letters, digits, dots, hyphens, at most 200")
+
+        def register(handler: _H) -> _H:
+            if inspect.iscoroutinefunction(handler):
+                raise TypeError(f"job task {name!r}: a coroutine function is never awaited")
+            if self._handlers.setdefault(name, handler) is not handler:
+                raise TypeError(f"job task {name!r} is registered already")
+            return handler
+
+        return register
+
+    def registered(self, name: str) -> Handler | None:
+        """The function behind a name, or None."""
+        return self._handlers.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        """All names, sorted."""
+        return tuple(sorted(self._handlers))
+
+
+_registry = TaskRegistry()
+job_task = _registry.job_task
+registered = _registry.registered
+names = _registry.names

@@ -1,0 +1,1 @@
+"""What happened, and what happens next. May import jobs."""

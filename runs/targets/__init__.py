@@ -1,0 +1,1 @@
+"""Calling a target, in two steps with the intent written between them: prepare, then perform."""

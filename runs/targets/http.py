@@ -1,0 +1,179 @@
+"""Calling a URL."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from standardwebhooks import Webhook
+
+from jobs.instants import canonical_instant
+from jobs.json_values import json_text
+from jobs.target_headers import is_secret_header, masked_headers
+from jobs.targets import HttpTarget
+from runs import evidence, outcomes
+from runs.outcomes import Outcome
+from runs.targets import egress
+from runs.targets.prepared import NotSent
+
+USER_AGENT = "Onebeat"
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One attempt at an HTTP target, secrets in clear.
+
+    `due_at` is None for a run by hand, `timeout` seconds for the whole call. A Standard
+    Webhooks signature is made with `signing_secret`, and with `previous_secret` too while
+    secrets are rotated; without either the call goes unsigned. `refusal_codes` as in
+    `outcomes.of_answer`.
+    """
+
+    target: HttpTarget
+    key: str
+    job_id: str
+    run_id: str
+    due_at: datetime | None
+    attempt: int
+    timeout: float
+    signing_secret: str = ""
+    previous_secret: str = ""
+    refusal_codes: Collection[int] = ()
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be kept in evidence, though the target send it back."""
+        headers = self.target.headers.items()
+        named = tuple(value for name, value in headers if is_secret_header(name))
+        return (*named, *_signing_secrets(self))
+
+
+class PreparedRequest:
+    """An open line with a request ready to go."""
+
+    def __init__(
+        self, call: Call, line: egress.Line, headers: dict[str, str], body: bytes | None, now: Clock
+    ) -> None:
+        self._call = call
+        self._line = line
+        self._headers = headers
+        self._body = body
+        self._now = now
+
+    @property
+    def sent(self) -> dict[str, object]:
+        """Method, URL, headers and the beginning of the body, secrets masked."""
+        target = self._call.target
+        body = (self._body or b"")[: evidence.KEEP].decode("utf-8", "replace")
+        return {
+            "method": target.method,
+            "url": evidence.printable(target.url),
+            "headers": masked_headers(self._headers),
+            "body": evidence.redact(evidence.printable(body), self._call.secrets),
+        }
+
+    def perform(self) -> Outcome:
+        """Send the request and say what its answer, or the lack of one, means."""
+        try:
+            with self._line as line:
+                answer = line.send(self._call.target.method, self._headers, self._body)
+        except NotSent as refused:
+            return outcomes.not_sent(refused.reason)
+        except egress.Broken as broken:
+            return outcomes.unknown(
+                broken.reason,
+                status=broken.status,
+                answer={"phase": broken.phase, "bytes_sent": broken.sent},
+            )
+        return outcomes.of_answer(
+            answer.status,
+            answer.headers,
+            answer.body_excerpt,
+            key=self._call.key,
+            now=self._now(),
+            refusal_codes=self._call.refusal_codes,
+            truncated=answer.truncated,
+            secrets=self._call.secrets,
+        )
+
+    def close(self) -> None:
+        """Hang up with nothing sent."""
+        self._line.close()
+
+
+def prepare(
+    call: Call,
+    *,
+    allow: egress.AllowList,
+    resolver: egress.Resolver = egress.SYSTEM_RESOLVER,
+    ports: Collection[int] | None = None,
+    now: Clock = lambda: datetime.now(UTC),
+) -> PreparedRequest:
+    """Write the request and open the line for it; NotSent when either fails.
+
+    The call's time limit runs from here. `now` stamps the signature, which receivers compare
+    with their own clocks, and reads a Retry-After that is a date; nothing is decided by it.
+    """
+    deadline = time.monotonic() + call.timeout
+    headers, body = _written(call, now())
+    line = egress.prepare(
+        call.target.url, allow=allow, deadline=deadline, resolver=resolver, ports=ports
+    )
+    return PreparedRequest(call, line, headers, body, now)
+
+
+def _written(call: Call, now: datetime) -> tuple[dict[str, str], bytes | None]:
+    given = dict(call.target.headers)
+    names = {name.lower(): name for name in given}
+    body = _body(call.target.body, given.get(names.get("content-type", ""), ""))
+    ours = {"Content-Type": "application/json"} if body is not None else {}
+    ours["User-Agent"] = USER_AGENT
+    own = {name: value for name, value in ours.items() if name.lower() not in names}
+    return {**own, **given, **_run_headers(call), **_signature(call, body, now)}, body
+
+
+def _body(body: object, content_type: str) -> bytes | None:
+    """The body's JSON, digit for digit; text as it is where the job names a type other than JSON;
+    None sends nothing.
+    """
+    if body is None:
+        return None
+    if isinstance(body, str) and content_type and "json" not in content_type.lower():
+        return body.encode()
+    return json_text(body).encode()
+
+
+def _run_headers(call: Call) -> dict[str, str]:
+    headers = {
+        "Idempotency-Key": call.key,
+        "Onebeat-Job": call.job_id,
+        "Onebeat-Run": call.run_id,
+        "Onebeat-Attempt": str(call.attempt),
+    }
+    if call.due_at is not None:
+        headers["Onebeat-Scheduled-For"] = canonical_instant(call.due_at)
+    return headers
+
+
+def _signature(call: Call, body: bytes | None, now: datetime) -> dict[str, str]:
+    secrets = _signing_secrets(call)
+    if not secrets:
+        return {}
+    text = (body or b"").decode()
+    try:
+        signatures = [Webhook(secret).sign(call.key, now, text) for secret in secrets]
+    except (ValueError, RuntimeError) as error:  # not base64
+        raise NotSent("The job's signing secret cannot be used: make a new one.") from error
+    return {
+        "webhook-id": call.key,
+        "webhook-timestamp": str(int(now.timestamp())),
+        "webhook-signature": " ".join(signatures),
+    }
+
+
+def _signing_secrets(call: Call) -> tuple[str, ...]:
+    return tuple(secret for secret in (call.signing_secret, call.previous_secret) if secret)

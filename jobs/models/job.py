@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import models
+
+from jobs.definitions import POLICIES
+from jobs.models.team import Team
+from jobs.roles import Act
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def where(self, user_id: int | None, act: Act = Act.READ) -> Self:
+        """The jobs, not deleted, of the teams in which this person may do this."""
+        teams = Team.objects.where(user_id, act)
+        return self.filter(deleted_at=None, team__in=teams).select_related("team")
+
+
+class Job(models.Model):
+    """A team's standing instruction. Wide, read by primary key, never touched by a fire."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT)
+    name = models.CharField(max_length=120)
+    description = models.TextField(blank=True, default="")
+    runbook = models.TextField(blank=True, default="")
+    schedule = models.JSONField()
+    target = models.JSONField()
+    signing_secret = models.TextField()  # sealed
+    idempotent = models.BooleanField()
+    max_attempts = models.PositiveSmallIntegerField()
+    backoff = models.PositiveIntegerField()
+    cap = models.PositiveIntegerField()
+    retry_unsent = models.BooleanField(default=False)
+    timeout = models.PositiveIntegerField()
+    catch_up_policy = models.CharField(max_length=4)
+    catch_up_window = models.PositiveIntegerField()
+    catch_up_limit = models.PositiveIntegerField()
+    queue = models.CharField(max_length=60)
+    paused = models.BooleanField(default=False)
+    paused_until = models.DateTimeField(null=True, blank=True)
+    paused_reason = models.TextField(blank=True, default="")
+    deleted_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField()
+    version = models.PositiveIntegerField(default=1)
+    version_began_at = models.DateTimeField()
+    periodic_task_id = models.IntegerField(null=True, blank=True, unique=True)
+
+    team_id: UUID
+    objects: ClassVar[models.Manager[Job]] = JobQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=("team", "name"),
+                condition=models.Q(deleted_at=None),
+                name="one_job_per_name_in_a_team",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(paused=True) | models.Q(paused_until=None),
+                name="only_a_paused_job_has_an_end_of_pause",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(catch_up_policy__in=POLICIES), name="catch_up_policy_is_known"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether a PeriodicTask row owns this job, so that it is read-only here."""
+        return self.periodic_task_id is not None
+
+
+class JobVersion(models.Model):
+    """What a job was from `began_at` until the next version began. Append-only.
+
+    The claim works out an overdue moment by the version in force at that moment, and the
+    auditor what should have fired.
+    """
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE)
+    number = models.PositiveIntegerField()
+    began_at = models.DateTimeField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    definition = models.JSONField()
+    changes = models.JSONField(default=dict)
+
+    job_id: UUID
+
+    class Meta:
+        ordering = ("job", "number")
+        constraints = (
+            models.UniqueConstraint(fields=("job", "number"), name="one_version_per_number"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.job_id} version {self.number}"

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from importlib import import_module
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class RunsConfig(AppConfig):
+    name = "runs"
+
+    def ready(self) -> None:
+        """Import the product's own tasks, so that every process knows their names, and its
+        checks; the housekeeping is declared with each migration."""
+        for module in ("runs.checks", "runs.demo"):
+            import_module(module)
+        housekeeping = import_module("runs.housekeeping")
+        post_migrate.connect(housekeeping.declare, sender=self)

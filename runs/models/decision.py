@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from runs.models.run import Run
+
+
+class Decision(models.Model):
+    """What a person did with a run that rested: append-only, written with the transition."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="decisions")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    at = models.DateTimeField()
+    decision = models.CharField(max_length=12)
+    note = models.TextField()
+    from_state = models.CharField(max_length=9)
+    to_state = models.CharField(max_length=9)
+    attempt = models.PositiveIntegerField()  # the token that was decided on
+
+    class Meta:
+        ordering = ("run", "at")
+        constraints = (
+            models.UniqueConstraint(
+                fields=("run", "attempt", "from_state"), name="one_decision_per_rest"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.decision} on {self.run}"

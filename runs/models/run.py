@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from typing import ClassVar, Self
+from uuid import UUID
+
+import uuid_utils.compat
+from django.db import models
+from django.db.models import Q
+
+from jobs.models import Job, Team
+from jobs.roles import Act
+from runs.states import ACTIVE, FINAL, Origin, ReviewClass, State
+
+_SENDABLE = (State.CLAIMED, State.ENQUEUED, State.RETRYING)
+
+
+def new_id() -> UUID:
+    """A version 7 UUID: runs sort by their birth, so that lists page on the primary key."""
+    return uuid_utils.compat.uuid7()
+
+
+class RunQuerySet(models.QuerySet["Run"]):
+    def where(self, user_id: int | None, act: Act = Act.READ) -> Self:
+        """The runs of the teams in which this person may do this."""
+        teams = Team.objects.where(user_id, act)
+        return self.filter(job__team__in=teams).select_related("job", "job__team")
+
+
+class Run(models.Model):
+    """One firing of a job. Its state changes only by runs/transitions.py.
+
+    `attempt` counts starts and is the fencing token, never reset; `failures` counts attempts
+    that failed or were lost, against `max_attempts`. `snapshot` is what it calls: an edit of
+    the job changes nothing under it.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    # No foreign key in the database: its check would lock, and so write, the wide Job row at
+    # each fire. Jobs are never deleted from their table (`deleted_at`), so nothing can dangle.
+    job = models.ForeignKey(Job, on_delete=models.DO_NOTHING, db_index=False, db_constraint=False)
+    job_version = models.PositiveIntegerField()
+    key = models.CharField(max_length=200)
+    origin = models.CharField(max_length=8)
+    due_at = models.DateTimeField(null=True, blank=True)
+    skipped_until = models.DateTimeField(null=True, blank=True)
+    skipped_count = models.PositiveIntegerField(null=True, blank=True)
+
+    state = models.CharField(max_length=9)
+    effect = models.CharField(max_length=5, default="none")
+    review_class = models.CharField(max_length=8, blank=True, default="")
+    reason = models.TextField(blank=True, default="")
+
+    snapshot = models.JSONField()
+    idempotent = models.BooleanField()
+    max_attempts = models.PositiveSmallIntegerField()
+    backoff = models.PositiveIntegerField()
+    cap = models.PositiveIntegerField()
+    retry_unsent = models.BooleanField()
+    timeout = models.PositiveIntegerField()
+    queue = models.CharField(max_length=60)
+
+    attempt = models.PositiveIntegerField(default=0)
+    failures = models.PositiveIntegerField(default=0)
+    sends = models.PositiveIntegerField(default=0)
+    send_at = models.DateTimeField(null=True, blank=True)
+    lease_id = models.UUIDField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    intent_at = models.DateTimeField(null=True, blank=True)
+
+    created_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    job_id: UUID
+    objects: ClassVar[models.Manager[Run]] = RunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=("job", "due_at"),
+                condition=Q(due_at__isnull=False) & ~Q(state=State.SKIPPED),
+                name="one_run_per_due_moment",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=[state.value for state in State]), name="state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=FINAL, finished_at__isnull=False)
+                | (~Q(state__in=FINAL) & Q(finished_at__isnull=True)),
+                name="run_finished_iff_final",
+            ),
+            models.CheckConstraint(
+                condition=Q(state=State.RUNNING, lease_id__isnull=False, lease_until__isnull=False)
+                | (~Q(state=State.RUNNING) & Q(lease_until__isnull=True)),
+                name="run_leased_iff_running",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=State.REVIEW)
+                | (Q(review_class__in=[c.value for c in ReviewClass]) & ~Q(reason="")),
+                name="review_only_with_a_reason",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=_SENDABLE, send_at__isnull=False)
+                | (~Q(state__in=_SENDABLE) & Q(send_at__isnull=True)),
+                name="run_to_send_iff_not_started",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=State.DEAD) | Q(idempotent=True),
+                name="only_an_idempotent_run_is_dead",
+            ),
+            models.CheckConstraint(
+                condition=Q(state=State.SKIPPED, skipped_count__isnull=False)
+                | (~Q(state=State.SKIPPED) & Q(skipped_count__isnull=True)),
+                name="skipped_run_counts_its_moments",
+            ),
+            models.CheckConstraint(
+                condition=Q(origin=Origin.HAND) | Q(due_at__isnull=False),
+                name="only_a_run_by_hand_has_no_moment",
+            ),
+        )
+        indexes = (
+            models.Index(
+                fields=("send_at",), condition=Q(state__in=_SENDABLE), name="runs_to_send"
+            ),
+            models.Index(
+                fields=("lease_until",), condition=Q(state=State.RUNNING), name="silent_runs"
+            ),
+            models.Index(fields=("id",), condition=Q(state=State.REVIEW), name="runs_in_review"),
+            models.Index(fields=("id",), condition=Q(state=State.DEAD), name="dead_letters"),
+            models.Index(fields=("job", "id"), name="runs_of_a_job"),
+        )
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL

@@ -1,0 +1,303 @@
+"""Register, edit, pause, resume and delete a job: the rules that every door opens.
+
+Each writes a JobVersion in the same transaction. Locks are taken in one order, `Due` before
+`Job`; the clock is read after they are held, and the new version begins at that reading. Only
+a `Due` row that lies in the future is moved: an overdue one is the claim's to settle, by the
+version that was in force at its moment.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from jobs import clock, definitions, schedules, sealing
+from jobs.definitions import Definition
+from jobs.models import Due, Job, JobVersion, Team, User
+from jobs.shards import shard_of
+from jobs.target_errors import TargetError
+
+log = structlog.get_logger("onebeat.job")
+
+
+class NameTaken(Exception):
+    """Another job of the team has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The team has a job named “{name}” already. Choose another name.")
+
+
+class Gone(Exception):
+    """The job was deleted meanwhile."""
+
+
+class Changed(Exception):
+    """Somebody else has edited the job since it was read; `version` is the one it has now."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(
+            f"The job was edited meanwhile (it is at version {version}). Look at it again, then "
+            "save once more."
+        )
+        self.version = version
+
+
+class ReadOnly(Exception):
+    """The job mirrors a PeriodicTask row, which the platform's staff edit in the admin."""
+
+    def __init__(self) -> None:
+        super().__init__("This job mirrors a PeriodicTask row; edit that row in the admin.")
+
+
+@dataclass(frozen=True)
+class Pause:
+    """A pause: why, and until when (None: until somebody resumes the job)."""
+
+    reason: str = ""
+    until: datetime | None = None
+
+
+def register(
+    team: Team,
+    definition: Definition,
+    *,
+    by: User | None,
+    periodic_task_id: int | None = None,
+    pause: Pause | None = None,
+    since: datetime | None = None,
+) -> Job:
+    """A new job of the team, with its first version and its first due moment.
+
+    `pause` and `since` are for the mirror of PeriodicTask rows, as in `edit`. Raises NameTaken."""
+    with _named(definition.name), transaction.atomic():
+        now = clock.now()
+        began = now if since is None else min(since, now)
+        job = Job(
+            team=team,
+            created_at=now,
+            version=0,
+            version_began_at=began,
+            signing_secret=sealing.seal(_signing_secret(), settings.SEALING_KEYS),
+            periodic_task_id=periodic_task_id,
+        )
+        _apply(job, definition, old_target={}, pause=pause)
+        _store(job, began, by=by, before={})
+        _move_due(job, None, now)
+    log.info("job.registered", job=str(job.id), team=team.slug, by=_who(by))
+    return job
+
+
+def edit(
+    job_id: UUID,
+    definition: Definition,
+    *,
+    by: User | None,
+    seen: int | None = None,
+    mirror: bool = False,
+    pause: Pause | None = None,
+    since: datetime | None = None,
+) -> Job:
+    """The job with new content; the same content writes no version.
+
+    `seen`: the version that the new content was made from; another one meanwhile is Changed.
+
+    A paused job that stays paused keeps its reason and its end, unless `pause` says others.
+    `since`: the content holds from then on, because its PeriodicTask row said so before the
+    mirror saw it; moments since then are overdue.
+    Raises NameTaken, Changed, Gone, and ReadOnly unless the mirror itself (`mirror`) edits."""
+    with _named(definition.name), transaction.atomic():
+        job, due, now = _lock(job_id, mirror=mirror)
+        if seen not in (None, job.version):
+            raise Changed(job.version)
+        before = stored_shape(job)
+        _apply(job, definition, old_target=job.target, pause=pause)
+        if stored_shape(job) != before:
+            began = now if since is None else max(job.version_began_at, min(since, now))
+            _store(job, began, by=by, before=before)
+            _move_due(job, due, now)
+            log.info("job.edited", job=str(job.id), version=job.version, by=_who(by))
+    return job
+
+
+def pause(job_id: UUID, pause: Pause, *, by: User | None) -> Job:
+    """The job paused: moments under the pause are not due. Raises Gone, ReadOnly."""
+    return _set_pause(job_id, pause, by=by)
+
+
+def resume(job_id: UUID, *, by: User | None) -> Job:
+    """The job active from now on; nothing that lay under the pause fires. Raises Gone, ReadOnly."""
+    return _set_pause(job_id, None, by=by)
+
+
+def delete(job_id: UUID, *, by: User | None, mirror: bool = False) -> None:
+    """The job gone from every list; its runs stay, those not started are cancelled at start.
+
+    Raises Gone, ReadOnly."""
+    with transaction.atomic():
+        job, due, now = _lock(job_id, mirror=mirror)
+        before = stored_shape(job)
+        job.deleted_at = now
+        job.periodic_task_id = None
+        _store(job, now, by=by, before=before)
+        if due is not None:
+            due.delete()
+    log.info("job.deleted", job=str(job_id), by=_who(by))
+
+
+def stored_shape(job: Job) -> dict[str, Any]:
+    """What a JobVersion keeps: the API's shape, secrets sealed, and the pause."""
+    return {
+        "name": job.name,
+        "description": job.description,
+        "runbook": job.runbook,
+        "schedule": job.schedule,
+        "target": job.target,
+        "idempotent": job.idempotent,
+        "retries": {"max_attempts": job.max_attempts, "backoff": job.backoff, "cap": job.cap},
+        "retry_unsent": job.retry_unsent,
+        "timeout": job.timeout,
+        "catch_up": {
+            "policy": job.catch_up_policy,
+            "window": job.catch_up_window,
+            "limit": job.catch_up_limit,
+        },
+        "queue": job.queue,
+        "paused": job.paused,
+        "paused_until": job.paused_until and schedules.canonical_instant(job.paused_until),
+        "paused_reason": job.paused_reason,
+        "deleted": job.deleted_at is not None,
+    }
+
+
+def _set_pause(job_id: UUID, pause: Pause | None, *, by: User | None) -> Job:
+    with transaction.atomic():
+        job, due, now = _lock(job_id)
+        before = stored_shape(job)
+        job.paused = pause is not None
+        job.paused_until = pause.until if pause else None
+        job.paused_reason = pause.reason if pause else ""
+        if stored_shape(job) != before:
+            _store(job, now, by=by, before=before)
+            _move_due(job, due, now)
+            log.info("job.paused" if pause else "job.resumed", job=str(job.id), by=_who(by))
+    return job
+
+
+def _lock(job_id: UUID, *, mirror: bool = False) -> tuple[Job, Due | None, datetime]:
+    due = Due.objects.select_for_update().filter(job_id=job_id).first()
+    job = Job.objects.select_for_update(no_key=True).filter(id=job_id, deleted_at=None).first()
+    if job is None:
+        raise Gone
+    if job.mirrored and not mirror:
+        raise ReadOnly
+    if due is None:  # a resume may have written one while this waited for the job's lock
+        due = Due.objects.select_for_update().filter(job_id=job_id).first()
+    return job, due, clock.now()
+
+
+def _apply(
+    job: Job, definition: Definition, *, old_target: dict[str, Any], pause: Pause | None
+) -> None:
+    shape = definitions.shape(definition)
+    job.schedule = shape["schedule"]
+    job.target = _sealed(old_target, shape["target"])
+    for field in _COPIED:
+        setattr(job, field, getattr(definition, field))
+    if pause is not None or not definition.paused:
+        pause = pause or Pause()
+        job.paused_until, job.paused_reason = pause.until, pause.reason
+
+
+def _sealed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The target as it is stored. Raises DefinitionError where a mask has nothing behind it."""
+    try:
+        target = sealing.merge_masked(old, new)
+        return sealing.seal_headers(target, settings.SEALING_KEYS, old=old)
+    except TargetError as error:
+        problem = definitions.Problem(error.field, error.message, error.hint)
+        raise definitions.DefinitionError([problem]) from None
+
+
+def _store(job: Job, began: datetime, *, by: User | None, before: dict[str, Any]) -> None:
+    job.version += 1
+    job.version_began_at = began
+    job.save()
+    after = stored_shape(job)
+    JobVersion.objects.create(
+        job=job,
+        number=job.version,
+        began_at=began,
+        by=by,
+        definition=after,
+        changes=_changes(before, after),
+    )
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    return {
+        field: {"from": before.get(field), "to": value}
+        for field, value in after.items()
+        if before.get(field) != value
+    }
+
+
+def _move_due(job: Job, due: Due | None, now: datetime) -> None:
+    if due is not None and due.at <= now:
+        return
+    began = job.version_began_at
+    at = job.paused_until if job.paused else schedules.next_moment(_schedule(job), began)
+    if at is not None:
+        Due.objects.update_or_create(job=job, defaults={"shard": shard_of(job.id), "at": at})
+    elif due is not None:
+        due.delete()
+
+
+def _schedule(job: Job) -> tuple[schedules.Schedule, ...]:
+    return schedules.load(job.schedule)
+
+
+def _signing_secret() -> str:
+    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def _who(by: User | None) -> str | None:
+    return by.get_username() if by else None
+
+
+class _named:
+    """Turns the database's refusal of a second job of one name into NameTaken."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, IntegrityError) and "one_job_per_name_in_a_team" in str(error):
+            raise NameTaken(self.name) from None
+
+
+_COPIED = (
+    "name",
+    "description",
+    "runbook",
+    "idempotent",
+    "max_attempts",
+    "backoff",
+    "cap",
+    "retry_unsent",
+    "timeout",
+    "catch_up_policy",
+    "catch_up_window",
+    "catch_up_limit",
+    "queue",
+    "paused",
+)

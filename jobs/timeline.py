@@ -1,0 +1,73 @@
+"""The moments of a job over time, through all its edits. PURE.
+
+A version's moments lie strictly after its beginning, up to and with the beginning of the next.
+A pause is a version without moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from jobs import schedules
+from jobs.schedules import Schedule
+
+
+@dataclass(frozen=True)
+class Version:
+    """A job from `began_at` on; `schedule` is None while it was paused or deleted."""
+
+    number: int
+    began_at: datetime
+    schedule: tuple[Schedule, ...] | None
+
+
+class Timeline:
+    """What the versions of one job made due. `versions`: oldest first, at least one."""
+
+    def __init__(self, versions: Sequence[Version]) -> None:
+        self._versions = versions
+
+    def moments(self, after: datetime, until: datetime, limit: int) -> list[datetime]:
+        """Those in (after, until], oldest first, at most `limit`."""
+        found: list[datetime] = []
+        for schedule, start, end in self._stretches(after, until):
+            found += schedules.moments_between(schedule, start, end, limit - len(found))
+            if len(found) >= limit:
+                break
+        return found
+
+    def count(self, after: datetime, until: datetime) -> int:
+        """How many lie in (after, until]."""
+        return sum(
+            schedules.count_between(schedule, start, end)
+            for schedule, start, end in self._stretches(after, until)
+        )
+
+    def newest(self, after: datetime, until: datetime) -> datetime | None:
+        """The last one in (after, until]."""
+        for schedule, start, end in reversed(self._stretches(after, until)):
+            found = schedules.newest_between(schedule, start, end)
+            if found is not None:
+                return found
+        return None
+
+    def version_at(self, moment: datetime) -> int:
+        """The number of the version in force at a moment."""
+        in_force = self._versions[0]
+        for version in self._versions:
+            if version.began_at < moment:
+                in_force = version
+        return in_force.number
+
+    def _stretches(
+        self, after: datetime, until: datetime
+    ) -> list[tuple[tuple[Schedule, ...], datetime, datetime]]:
+        stretches = []
+        for version, following in zip(self._versions, [*self._versions[1:], None], strict=True):
+            start = max(after, version.began_at) if version is not self._versions[0] else after
+            end = min(until, following.began_at) if following else until
+            if version.schedule is not None and start < end:
+                stretches.append((version.schedule, start, end))
+        return stretches

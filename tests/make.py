@@ -1,0 +1,117 @@
+"""The cast and its things, built by plain functions: `make.operator(make.team())`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from jobs import clock, definitions, editing, tokens
+from jobs.definitions import Definition
+from jobs.models import Job, Membership, Team, User
+from jobs.offer import offered
+from jobs.roles import Role
+from runs import idempotency
+from runs.models import Run
+from runs.states import FINAL, STARTABLE, Origin, ReviewClass, State
+
+
+def team(slug: str = "payments") -> Team:
+    """The team of this slug."""
+    found, _ = Team.objects.get_or_create(slug=slug, defaults={"name": slug.title()})
+    return found
+
+
+def person(name: str, **columns: Any) -> User:
+    """A person who is in no team; without `password` (its hash costs time) they cannot sign in,
+    and tests do so for them by `client.force_login`."""
+    user: User = User.objects.create_user(name, **columns)
+    return user
+
+
+def member(of: Team, role: Role, name: str = "") -> User:
+    """A person with this role in the team, named for it."""
+    user = person(name or str(role))
+    Membership.objects.create(team=of, user=user, role=role)
+    return user
+
+
+def viewer(of: Team, name: str = "") -> User:
+    """A member who reads."""
+    return member(of, Role.VIEWER, name)
+
+
+def operator(of: Team, name: str = "") -> User:
+    """A member who also runs, pauses and decides."""
+    return member(of, Role.OPERATOR, name)
+
+
+def editor(of: Team, name: str = "") -> User:
+    """A member who also registers and edits jobs."""
+    return member(of, Role.EDITOR, name)
+
+
+def outsider(name: str = "outsider") -> User:
+    """An admin of another team."""
+    return member(team("elsewhere"), Role.ADMIN, name)
+
+
+def token(of: Team, user: User) -> str:
+    """The clear text of a token of this person for the team."""
+    _, secret = tokens.issue(of, user, "made for a test")
+    return secret
+
+
+def shape(**changes: Any) -> dict[str, Any]:
+    """A job as the API takes it: yearly, safe to repeat, calls an address that is never called."""
+    return {
+        "name": "rotate-certificates",
+        "schedule": {"cron": "0 3 1 1 *", "timezone": "Europe/Berlin"},
+        "target": {"type": "http", "method": "POST", "url": "https://ledger.example/rotate"},
+        "idempotent": True,
+        **changes,
+    }
+
+
+def definition(**changes: Any) -> Definition:
+    """`shape`, read."""
+    return definitions.read(shape(**changes), now=clock.now(), known=offered())
+
+
+def job(of: Team, *, by: User | None = None, **changes: Any) -> Job:
+    """A job of the team, registered by the rule."""
+    return editing.register(of, definition(**changes), by=by)
+
+
+def run(job: Job, state: State = State.CLAIMED, **columns: Any) -> Run:
+    """A run of the job as it rests in this state: what the constraints ask is filled in."""
+    now = clock.now()
+    row: dict[str, Any] = {
+        "job": job,
+        "job_version": job.version,
+        "key": idempotency.key_by_hand(job.id),
+        "origin": Origin.HAND,
+        "state": state,
+        "snapshot": job.target,
+        "idempotent": job.idempotent,
+        "max_attempts": job.max_attempts,
+        "backoff": job.backoff,
+        "cap": job.cap,
+        "retry_unsent": job.retry_unsent,
+        "timeout": job.timeout,
+        "queue": job.queue,
+        "created_at": now,
+    }
+    if state in STARTABLE:
+        row |= {"send_at": now}
+    if state in FINAL:
+        row |= {"finished_at": now}
+    if state is State.RUNNING:
+        row |= {"lease_id": uuid4(), "lease_until": now + timedelta(minutes=1), "attempt": 1}
+    if state is State.REVIEW:
+        row |= {"review_class": ReviewClass.UNKNOWN, "reason": "No answer came.", "attempt": 1}
+    if state is State.DEAD:
+        row |= {"attempt": row["max_attempts"], "failures": row["max_attempts"]}
+    if state is State.SKIPPED:
+        row |= {"skipped_count": 1}
+    return Run.objects.create(**{**row, **columns})

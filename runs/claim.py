@@ -1,0 +1,141 @@
+"""A beat locks due rows, writes their runs and moves the rows on: one short transaction.
+
+Set-based from end to end: five statements a batch, whatever its size. `SKIP LOCKED` keeps
+replicas out of each other's way; the unique index on (job, moment) is the last line against
+a double; a row that cannot be worked out pauses its own job and holds up no other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db import connection, transaction
+
+from jobs import schedules
+from jobs.catch_up import Fates, Policy, fates
+from jobs.schedules import At, Schedule
+from jobs.timeline import Timeline, Version
+from runs import claim_rows
+from runs.claim_rows import Birth
+
+BATCH = 500
+MOST_RUNS = 5_000  # in one transaction, when many jobs catch up at once
+_ONE_OFF_HAS_NO_WINDOW = None
+
+log = structlog.get_logger("onebeat.claim")
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What one batch did. `full`: there may be more."""
+
+    jobs: int = 0
+    runs: int = 0
+    full: bool = False
+
+
+def due_jobs(now: datetime, *, shards: Sequence[int], above: datetime) -> Claimed:
+    """Claim the jobs due at `now` (the database's clock), oldest first, at most a batch.
+
+    `shards`: those of this beat; what is overdue by more than a second is anyone's. `above`: the
+    lower bound of the scan. Raises the database's errors; nothing is half done then.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        due = claim_rows.lock_due(cursor, now, shards=shards, above=above, limit=BATCH)
+        if not due:
+            return Claimed()
+        births: list[Birth] = []
+        found = claim_rows.read_jobs(cursor, due)
+        moved: list[tuple[UUID, datetime | None]] = [
+            (orphan, None) for orphan in due.keys() - {job.id for job in found}
+        ]
+        for job in found:
+            try:
+                born, onward = _settle_due(cursor, job, due[job.id], now)
+            except Exception as error:
+                _give_up(cursor, job.id, error)
+                continue
+            births += born
+            moved.append((job.id, onward))
+            if len(births) >= MOST_RUNS:
+                break
+        runs = claim_rows.insert(cursor, births, now)
+        claim_rows.move(cursor, moved)
+    if len(births) != runs:
+        log.warning("claim.moment_had_a_run", births=len(births), runs=runs)
+    log.info("claim.batch", jobs=len(moved), runs=runs)
+    return Claimed(len(moved), runs, full=len(due) == BATCH or len(moved) < len(due))
+
+
+def _settle_due(
+    cursor: Any, job: claim_rows.DueJob, due: datetime, now: datetime
+) -> tuple[list[Birth], datetime | None]:
+    """The births of a due row and where the row goes next (None: nowhere)."""
+    schedule = _schedule(job.schedule)
+    if job.paused or job.version_began_at >= due:
+        with transaction.atomic():  # a savepoint: what fails here fails for this job alone
+            return _by_history(cursor, job, due, now)
+    onward = schedules.next_moment(schedule, due)
+    if due > now - _ON_TIME and (onward is None or onward > now):
+        return [Birth.fire(job.id, job.version, due)], onward
+    line = Timeline([Version(job.version, job.version_began_at, schedule)])
+    return _births(job, line, due, now), schedules.next_moment(schedule, now)
+
+
+_ON_TIME = timedelta(seconds=10)
+
+
+def _by_history(
+    cursor: Any, job: claim_rows.DueJob, due: datetime, now: datetime
+) -> tuple[list[Birth], datetime | None]:
+    """An overdue row of a job that was edited or paused since: each moment goes by the version
+    in force at that moment. The end of a pause is written as a version first."""
+    if job.paused and job.paused_until is not None and job.paused_until <= now:
+        job = claim_rows.end_pause(cursor, job)
+    versions = claim_rows.versions_since(cursor, job.id, due)
+    line = Timeline(
+        [
+            Version(number, began_at, None if idle else _schedule(text))
+            for number, began_at, idle, text in versions
+        ]
+    )
+    births = _births(job, line, due, now)
+    if job.paused:
+        return births, job.paused_until
+    return births, schedules.next_moment(_schedule(job.schedule), now)
+
+
+def _births(job: claim_rows.DueJob, line: Timeline, due: datetime, now: datetime) -> list[Birth]:
+    found = fates(line, due=due, now=now, policy=_policy(job))
+    return [*_each(job.id, line, found)]
+
+
+def _each(job_id: UUID, line: Timeline, found: Fates) -> list[Birth]:
+    fired = [Birth.fire(job_id, line.version_at(at), at) for at in found.fire]
+    asked = [Birth.ask(job_id, line.version_at(at), at) for at in found.ask]
+    skipped = [Birth.skip(job_id, line.version_at(row.last), row) for row in found.skipped]
+    return [*skipped, *asked, *fired]
+
+
+def _policy(job: claim_rows.DueJob) -> Policy:
+    one_off = all(isinstance(part, At) for part in _schedule(job.schedule))
+    window = _ONE_OFF_HAS_NO_WINDOW if one_off else timedelta(seconds=job.catch_up_window)
+    return Policy(job.catch_up_policy, window, job.catch_up_limit)
+
+
+@lru_cache(maxsize=50_000)
+def _schedule(text: str) -> tuple[Schedule, ...]:
+    # Keyed by the stored text: thousands of jobs share one schedule, and one memo entry.
+    return schedules.load(json.loads(text))
+
+
+def _give_up(cursor: Any, job_id: UUID, error: Exception) -> None:
+    log.exception("claim.schedule_error", job=str(job_id))
+    claim_rows.pause_broken(cursor, job_id, f"The schedule could not be worked out: {error}")

@@ -1,0 +1,244 @@
+"""The statements of the claim, each over a whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple, Self
+from uuid import UUID
+
+from jobs.catch_up import Skipped
+from jobs.schedules import canonical_instant
+from runs.idempotency import key_of_moment
+from runs.models.run import new_id
+from runs.states import Origin, ReviewClass, State
+
+
+class DueJob(NamedTuple):
+    """What the claim needs of a job; `schedule` is its stored JSON text."""
+
+    id: UUID
+    version: int
+    version_began_at: datetime
+    schedule: str
+    paused: bool
+    paused_until: datetime | None
+    catch_up_policy: str
+    catch_up_window: int
+    catch_up_limit: int
+
+
+@dataclass(frozen=True)
+class Birth:
+    """A run about to be written."""
+
+    job_id: UUID
+    version: int
+    due_at: datetime
+    state: State
+    review_class: str = ""
+    reason: str = ""
+    skipped_until: datetime | None = None
+    skipped_count: int | None = None
+
+    @classmethod
+    def fire(cls, job_id: UUID, version: int, due_at: datetime) -> Self:
+        return cls(job_id, version, due_at, State.CLAIMED)
+
+    @classmethod
+    def ask(cls, job_id: UUID, version: int, due_at: datetime) -> Self:
+        reason = f"The moment {canonical_instant(due_at)} was missed. Run it, or let it go."
+        return cls(job_id, version, due_at, State.REVIEW, ReviewClass.MISSED, reason)
+
+    @classmethod
+    def skip(cls, job_id: UUID, version: int, row: Skipped) -> Self:
+        return cls(
+            job_id,
+            version,
+            row.first,
+            State.SKIPPED,
+            reason=row.reason,
+            skipped_until=row.last,
+            skipped_count=row.count,
+        )
+
+
+_LOCK_DUE = """
+select job_id, at
+  from jobs_due
+ where at > %(above)s and at <= %(now)s
+   and (shard = any(%(shards)s) or at <= %(now)s - interval '1 second')
+ order by at
+ limit %(limit)s
+   for update skip locked
+"""
+
+
+def lock_due(
+    cursor: Any, now: datetime, *, shards: Sequence[int], above: datetime, limit: int
+) -> dict[UUID, datetime]:
+    """The due rows, locked for this transaction, oldest first: job id → moment."""
+    cursor.execute(_LOCK_DUE, {"above": above, "now": now, "shards": shards, "limit": limit})
+    return dict(cursor.fetchall())
+
+
+_READ_JOBS = f"""
+select {", ".join(DueJob._fields).replace("schedule", "schedule::text")}
+  from jobs_job where id = any(%s) and deleted_at is null
+"""
+
+
+def read_jobs(cursor: Any, job_ids: Iterable[UUID]) -> list[DueJob]:
+    """The jobs of the locked rows, as they are now."""
+    cursor.execute(_READ_JOBS, [list(job_ids)])
+    return [DueJob(*row) for row in cursor.fetchall()]
+
+
+_VERSIONS = """
+select number, began_at,
+       (definition->>'paused')::boolean or (definition->>'deleted')::boolean,
+       (definition->'schedule')::text
+  from jobs_jobversion
+ where job_id = %(job)s
+   and number >= coalesce(
+         (select max(number) from jobs_jobversion where job_id = %(job)s and began_at < %(due)s), 0)
+ order by number
+"""
+
+
+def versions_since(
+    cursor: Any, job_id: UUID, due: datetime
+) -> list[tuple[int, datetime, bool, str]]:
+    """(number, began_at, idle, schedule text) from the version in force at `due` on."""
+    cursor.execute(_VERSIONS, {"job": job_id, "due": due})
+    return list(cursor.fetchall())
+
+
+_END_PAUSE = """
+with resumed as (
+  update jobs_job
+     set paused = false, paused_until = null, paused_reason = '',
+         version = version + 1, version_began_at = %(at)s
+   where id = %(job)s returning id, version)
+insert into jobs_jobversion (job_id, number, began_at, definition, changes)
+select r.id, r.version, %(at)s,
+       v.definition || '{"paused": false, "paused_until": null, "paused_reason": ""}',
+       '{"paused": {"from": true, "to": false}}'
+  from resumed r
+  join jobs_jobversion v on v.job_id = r.id and v.number = r.version - 1
+returning number
+"""
+
+
+def end_pause(cursor: Any, job: DueJob) -> DueJob:
+    """The job resumed as of the end of its pause."""
+    cursor.execute(_END_PAUSE, {"job": job.id, "at": job.paused_until})
+    (version,) = cursor.fetchone()
+    assert job.paused_until is not None
+    return replace_job(job, version, job.paused_until)
+
+
+def replace_job(job: DueJob, version: int, began_at: datetime) -> DueJob:
+    """The same job, active, at a new version."""
+    return job._replace(version=version, version_began_at=began_at, paused=False, paused_until=None)
+
+
+_PAUSE_BROKEN = """
+with parked as (
+  update jobs_job
+     set paused = true, paused_until = null, paused_reason = %(reason)s,
+         version = version + 1, version_began_at = clock_timestamp()
+   where id = %(job)s returning id, version, version_began_at),
+gone as (delete from jobs_due where job_id = %(job)s)
+insert into jobs_jobversion (job_id, number, began_at, definition, changes)
+select p.id, p.version, p.version_began_at,
+       v.definition || jsonb_build_object('paused', true, 'paused_reason', %(reason)s::text),
+       '{"paused": {"from": false, "to": true}}'
+  from parked p
+  join jobs_jobversion v on v.job_id = p.id and v.number = p.version - 1
+"""
+
+
+def pause_broken(cursor: Any, job_id: UUID, reason: str) -> None:
+    """The job paused with the reason, its due row gone."""
+    cursor.execute(_PAUSE_BROKEN, {"job": job_id, "reason": reason[:1000]})
+
+
+_SNAPSHOT_OF_JOB = """
+       j.target, j.idempotent, j.max_attempts, j.backoff, j.cap, j.retry_unsent, j.timeout,
+       j.queue
+  from born b join jobs_job j on j.id = b.job_id and j.version = b.version
+"""
+_SNAPSHOT_OF_VERSION = """
+       v.definition->'target', (v.definition->>'idempotent')::boolean,
+       (v.definition->'retries'->>'max_attempts')::int, (v.definition->'retries'->>'backoff')::int,
+       (v.definition->'retries'->>'cap')::int, (v.definition->>'retry_unsent')::boolean,
+       (v.definition->>'timeout')::int, v.definition->>'queue'
+  from born b
+  join jobs_job j on j.id = b.job_id and j.version <> b.version
+  join jobs_jobversion v on v.job_id = b.job_id and v.number = b.version
+"""
+_INSERT = """
+with born as (
+  select * from unnest(
+    %(ids)s::uuid[], %(jobs)s::uuid[], %(versions)s::int[], %(keys)s::text[],
+    %(dues)s::timestamptz[], %(states)s::text[], %(classes)s::text[], %(reasons)s::text[],
+    %(untils)s::timestamptz[], %(counts)s::int[])
+  as b(id, job_id, version, key, due_at, state, review_class, reason, skipped_until,
+       skipped_count))
+insert into runs_run
+       (id, job_id, job_version, key, origin, due_at, state, review_class, reason,
+        skipped_until, skipped_count, effect, attempt, failures, sends, created_at, send_at,
+        finished_at, snapshot, idempotent, max_attempts, backoff, cap, retry_unsent, timeout,
+        queue)
+select b.id, b.job_id, b.version, b.key, %(origin)s, b.due_at, b.state, b.review_class, b.reason,
+       b.skipped_until, b.skipped_count, 'none', 0, 0, 0, %(now)s,
+       case when b.state = 'CLAIMED' then %(now)s::timestamptz end,
+       case when b.state = 'SKIPPED' then %(now)s::timestamptz end,
+{snapshot}
+on conflict (job_id, due_at) where due_at is not null and state <> 'SKIPPED' do nothing
+"""
+
+
+def insert(cursor: Any, births: Sequence[Birth], now: datetime) -> int:
+    """Write the runs, each with the snapshot of its version; a moment that has a run already
+    gets no second one. Returns how many were written."""
+    if not births:
+        return 0
+    rows = {
+        "ids": [new_id() for _ in births],
+        "jobs": [birth.job_id for birth in births],
+        "versions": [birth.version for birth in births],
+        "keys": [key_of_moment(birth.job_id, birth.due_at) for birth in births],
+        "dues": [birth.due_at for birth in births],
+        "states": [birth.state.value for birth in births],
+        "classes": [str(birth.review_class) for birth in births],
+        "reasons": [birth.reason for birth in births],
+        "untils": [birth.skipped_until for birth in births],
+        "counts": [birth.skipped_count for birth in births],
+        "origin": Origin.SCHEDULE.value,
+        "now": now,
+    }
+    cursor.execute(_INSERT.format(snapshot=_SNAPSHOT_OF_JOB), rows)
+    written: int = cursor.rowcount
+    if written < len(births):  # some are of an earlier version, or had a run
+        cursor.execute(_INSERT.format(snapshot=_SNAPSHOT_OF_VERSION), rows)
+        written += cursor.rowcount
+    return written
+
+
+_MOVE = """
+update jobs_due d set at = m.at
+  from unnest(%s::uuid[], %s::timestamptz[]) as m(job_id, at)
+ where d.job_id = m.job_id
+"""
+
+
+def move(cursor: Any, moved: Sequence[tuple[UUID, datetime | None]]) -> None:
+    """Each due row on to its job's next moment; a job without one loses its row."""
+    onward = [(job_id, at) for job_id, at in moved if at is not None]
+    if onward:
+        cursor.execute(_MOVE, [list(column) for column in zip(*onward, strict=True)])
+    if finished := [job_id for job_id, at in moved if at is None]:
+        cursor.execute("delete from jobs_due where job_id = any(%s)", [finished])

@@ -1,0 +1,65 @@
+"""The live beats, by the database's clock, and this one's share of the shards."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import socket
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from django.db import connection
+
+from runs import shards
+
+LIVE_FOR = 5  # seconds since a beat was last seen
+
+_SEEN = """
+insert into runs_beat (name, host, pid, tzdata, started_at, seen_at)
+values (%(name)s, %(host)s, %(pid)s, %(tzdata)s, clock_timestamp(), clock_timestamp())
+on conflict (name) do update set seen_at = clock_timestamp()
+"""
+_LIVE = """
+select name from runs_beat where seen_at > clock_timestamp() - %s * interval '1 second'
+"""
+_FORGET = """
+delete from runs_beat where seen_at < clock_timestamp() - interval '1 day'
+"""
+
+
+def _new_name() -> str:
+    return f"{socket.gethostname()[:60]}-{os.getpid()}-{uuid4().hex[:8]}"
+
+
+@dataclass
+class Member:
+    """This beat among the others."""
+
+    name: str = field(default_factory=_new_name)
+    live: tuple[str, ...] = ()
+    shards: list[int] = field(default_factory=list)
+
+    def seen(self) -> bool:
+        """Say that this beat is live and see who else is; True when its shards changed."""
+        with connection.cursor() as cursor:
+            cursor.execute(_SEEN, self._row())
+            cursor.execute(_LIVE, [LIVE_FOR])
+            live = tuple(sorted(name for (name,) in cursor.fetchall()))
+        if live == self.live:
+            return False
+        self.live, self.shards = live, shards.owned(self.name, live)
+        return True
+
+    def leave(self) -> None:
+        """Give up the shards at once, not after LIVE_FOR."""
+        with connection.cursor() as cursor:
+            cursor.execute("delete from runs_beat where name = %s", [self.name])
+            cursor.execute(_FORGET)
+
+    def _row(self) -> dict[str, str | int]:
+        return {
+            "name": self.name,
+            "host": socket.gethostname()[:120],
+            "pid": os.getpid(),
+            "tzdata": importlib.metadata.version("tzdata"),
+        }

@@ -1,0 +1,18 @@
+"""How long a failed attempt waits: capped full jitter (FAULTS of retries in step). PURE."""
+
+from __future__ import annotations
+
+DEFAULT = 10.0  # seconds, where working it out fails
+_MOST_DOUBLINGS = 40  # 2**40 times any base is past every cap; no overflow on the way
+
+
+def delay(failures: int, *, base: float, cap: float, dice: float) -> float:
+    """Seconds to wait after this many failures (1 = the first): uniform in
+    [0, min(cap, base · 2ⁿ)], n counted from 0. `dice` is drawn by the caller from [0, 1)."""
+    doublings = min(max(failures - 1, 0), _MOST_DOUBLINGS)
+    return dice * min(cap, base * 2.0**doublings)
+
+
+def asked_for(wait: float, *, cap: float) -> float:
+    """Seconds to wait when the target said how long (Retry-After), within the job's cap."""
+    return min(max(wait, 0.0), cap)

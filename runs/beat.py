@@ -1,0 +1,144 @@
+"""One replica of the scheduler: `celery -A config beat`, on as many hosts as wanted.
+
+Thin: reads the database's clock, then claim, enqueue, rescue. Any error is caught, logged, and
+its connection dropped, since an exception that leaves `tick` ends the process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import structlog
+from celery import beat
+from django.conf import settings
+from django.db import connection
+
+from jobs import beat_tasks, clock
+from runs import claim, enqueue, rescue
+from runs.bounds import Bound
+from runs.members import Member
+from runs.publishing import publisher
+
+TICK = 1.0  # seconds: the longest sleep between two looks
+_LEAST_SLEEP = 0.005
+_BURST = 2.0  # seconds of claiming and sending before the tick looks after the rest
+
+log = structlog.get_logger("onebeat.beat")
+
+
+class Every:
+    """Whether this many seconds of the monotonic clock have passed since the last time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._next = 0.0
+
+    def has_come(self) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + self._seconds
+        return True
+
+
+class Scheduler(beat.Scheduler):
+    """Celery's beat with our tick; it keeps no schedule in memory."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.member = Member()
+        self.publisher = publisher(self.app)
+        self._due, self._to_send = Bound(), Bound()
+        self._membership = Every(TICK)
+        self._rescue = Every(settings.SWEEP)
+        self._mirror = Every(5.0)
+        self._broker_pause_until = 0.0
+
+    def setup_schedule(self) -> None:
+        """Celery's own entries are not used: what is due stands in the database."""
+        self.schedule = {}
+
+    @property
+    def info(self) -> str:
+        return f"    . beat -> {self.member.name}"
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        """One look; seconds until the next. Never raises."""
+        for step in (self._join, self._work, self._look_after):
+            self._safely(step)
+        return self._safely(self._sleep) or TICK
+
+    def close(self) -> None:
+        """Leave at once, so that the others take over the shards without waiting."""
+        self._safely(self.member.leave)
+        self.publisher.close()
+        super().close()
+
+    def _safely(self, step: Callable[[], Any]) -> Any:
+        try:
+            return step()
+        except Exception:
+            log.exception("beat.error", step=getattr(step, "__name__", type(step).__name__))
+            connection.close()
+            return None
+
+    def _join(self) -> None:
+        if self._membership.has_come() and self.member.seen():
+            log.info("beat.shards", live=len(self.member.live), shards=len(self.member.shards))
+
+    def _work(self) -> None:
+        started = time.monotonic()
+        more = True
+        while more and time.monotonic() - started < _BURST:
+            now = clock.now()
+            claimed = self._claim(now)
+            sent = self._enqueue(clock.now() if claimed.runs else now)
+            more = claimed.full or sent.full
+
+    def _claim(self, now: datetime) -> claim.Claimed:
+        above = self._due.below(now)
+        claimed = claim.due_jobs(now, shards=self.member.shards, above=above)
+        self._due.found(above, now, short=not claimed.full)
+        return claimed
+
+    def _enqueue(self, now: datetime) -> enqueue.Sent:
+        if time.monotonic() < self._broker_pause_until:
+            return enqueue.Sent()
+        above = self._to_send.below(now)
+        sent = enqueue.waiting_runs(now, self.publisher, above=above)
+        self._to_send.found(above, now, short=not sent.full and not sent.away)
+        if sent.away:  # claims go on; the broker is asked again in a second
+            self._broker_pause_until = time.monotonic() + TICK
+        return sent
+
+    def _look_after(self) -> None:
+        if self._rescue.has_come():
+            for step in (rescue.silent_workers, rescue.alarm_for_overdue, self._send_again):
+                self._safely(step)
+        if self._mirror.has_come():
+            self._safely(beat_tasks.mirror)
+
+    def _send_again(self) -> None:
+        if time.monotonic() >= self._broker_pause_until:
+            rescue.lost_messages(clock.now(), self.publisher)
+
+    def _sleep(self) -> float:
+        now = clock.now()
+        with connection.cursor() as cursor:
+            cursor.execute(_NEXT, {"now": now})
+            (seconds,) = cursor.fetchone()
+        return min(TICK, max(_LEAST_SLEEP, TICK if seconds is None else float(seconds)))
+
+
+# Rows of other beats that are due already belong to them for a second, so that only moments
+# ahead of now shorten the sleep.
+_NEXT = """
+select extract(epoch from least(
+  (select at from jobs_due where at > %(now)s order by at limit 1),
+  (select send_at from runs_run
+    where state in ('CLAIMED', 'RETRYING') and send_at > %(now)s order by send_at limit 1)
+  ) - clock_timestamp())
+"""

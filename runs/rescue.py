@@ -1,0 +1,119 @@
+"""Find the runs that nobody works on: messages that were lost, workers that fell silent.
+
+Every beat looks; SKIP LOCKED keeps them apart, and each move is guarded like any other.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+
+from jobs import clock
+from runs import settle
+from runs.enqueue import mark_sent, publish
+from runs.publishing import BrokerAway, Publisher
+
+BATCH = 500
+OVERDUE_ALARM_TICKS = 10
+
+log = structlog.get_logger("onebeat.rescue")
+
+
+def silent_workers() -> int:
+    """Settle every RUNNING run whose lease is over; how many went on."""
+    settled = 0
+    while True:
+        with transaction.atomic():
+            runs = settle.runs_that_fell_silent(limit=100)
+            now = clock.now()
+            moved = [run for run in runs if settle.lost(run, now)]
+        settled += len(moved)
+        for run in moved:
+            log.warning("rescue.worker_lost", run=str(run.id), attempt=run.attempt)
+        if len(runs) < 100:
+            return settled
+
+
+_LOCK_UNSTARTED = """
+select id, queue, sent_at from runs_run
+ where state = 'ENQUEUED' and send_at <= %(now)s
+ order by send_at limit %(limit)s
+   for update skip locked
+"""
+# How far each queue has been worked through: the newest sending among the runs that were
+# started last. Read from the newest attempts alone, never from the whole history.
+_WORKED_THROUGH = """
+select r.queue, max(r.sent_at)
+  from (select run_id from runs_attempt order by id desc limit 200) latest
+  join runs_run r on r.id = latest.run_id
+ where r.sent_at is not null
+ group by r.queue
+"""
+_LOOK_LATER = """
+update runs_run set send_at = clock_timestamp() + %(resend)s * interval '1 second'
+ where id = any(%(ids)s) and state = 'ENQUEUED'
+"""
+
+
+def lost_messages(now: datetime, publisher: Publisher) -> int:
+    """Send runs again whose message is gone; how many were.
+
+    A long queue is no loss: a message counts as lost when younger ones of its queue were
+    started already, or when the broker says that it holds none.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_LOCK_UNSTARTED, {"now": now, "limit": BATCH})
+        rows = cursor.fetchall()
+        if not rows:
+            return 0
+        gone = _without_message(cursor, rows, publisher)
+        confirmed, away = publish(publisher, [(run_id, queue) for run_id, queue, _ in gone])
+        mark_sent(cursor, confirmed)
+        waiting = {run_id for run_id, _, _ in rows} - set(confirmed)
+        cursor.execute(_LOOK_LATER, {"ids": list(waiting), "resend": settings.RESEND})
+    if confirmed or away:
+        log.warning("rescue.sent_again", runs=len(confirmed), waiting=len(waiting), why=away)
+    return len(confirmed)
+
+
+_Unstarted = tuple[UUID, str, datetime]
+
+
+def _without_message(cursor: Any, rows: list[_Unstarted], publisher: Publisher) -> list[_Unstarted]:
+    cursor.execute(_WORKED_THROUGH)
+    worked_through = dict(cursor.fetchall())
+    empty = {queue: _is_empty(publisher, queue) for queue in {row[1] for row in rows}}
+    return [
+        row
+        for row in rows
+        if empty[row[1]] or (row[1] in worked_through and row[2] < worked_through[row[1]])
+    ]
+
+
+def _is_empty(publisher: Publisher, queue: str) -> bool:
+    try:
+        return publisher.waiting(queue, within=2.0) == 0
+    except BrokerAway:
+        return False  # then nothing can be sent either
+
+
+_LONG_OVERDUE = """
+select count(*), min(at) from (
+  select at from jobs_due where at < clock_timestamp() - %(ticks)s * interval '1 second'
+   order by at limit 1000) overdue
+"""
+
+
+def alarm_for_overdue() -> int:
+    """Say so when due rows lie unclaimed for ten ticks; how many (counted up to 1,000)."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LONG_OVERDUE, {"ticks": OVERDUE_ALARM_TICKS})
+        count, oldest = cursor.fetchone()
+    if count:
+        log.error("rescue.overdue", due=count, oldest=str(oldest))
+    return int(count)

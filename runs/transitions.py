@@ -1,0 +1,48 @@
+"""The one way from one state to another: a guarded UPDATE whose row count says who won.
+
+Every move compares state **and**, where a worker or a person acts on what it saw, the fencing
+token. Losing the race is a normal return. Each move that won emits one event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.db.models.functions import Now
+
+from runs.models import Run
+from runs.states import FINAL, STARTABLE, State, sources
+
+log = structlog.get_logger("onebeat.run")
+
+
+def move(run_id: UUID, to: State, *, token: int, send_in: float = 0.0, **changes: Any) -> bool:
+    """Move one run to `to`, if it is where an edge of the picture leads from and still has this
+    token. `send_in`: seconds until it is to be sent, for the states that wait to be sent.
+    Further columns are set in the same UPDATE. False: somebody else was faster."""
+    won = Run.objects.filter(id=run_id, state__in=sources(to), attempt=token).update(
+        **shape_of(to, send_in), **changes
+    )
+    if won:
+        told(to, [run_id], token=token)
+    return bool(won)
+
+
+def shape_of(to: State, send_in: float = 0.0) -> dict[str, Any]:
+    """The columns whose values the state dictates (see the constraints of Run)."""
+    return {
+        "state": to,
+        "finished_at": Now() if to in FINAL else None,
+        "send_at": Now() + timedelta(seconds=send_in) if to in STARTABLE else None,
+        "lease_until": None,
+    }
+
+
+def told(to: State, run_ids: Iterable[UUID], **facts: Any) -> None:
+    """The one place where a transition becomes a log line (and, later, a metric)."""
+    for run_id in run_ids:
+        log.info(f"run.{to.lower()}", run=str(run_id), **facts)

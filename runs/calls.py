@@ -1,0 +1,68 @@
+"""From a run's row to the call that its attempt makes: secrets unsealed, the limits applied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import current_app
+from django.conf import settings
+
+from jobs import sealing, targets, task_registry
+from jobs.addresses import AllowList
+from jobs.beat_tasks import may_run
+from jobs.targets import HttpTarget, TaskTarget
+from jobs.task_registry import Handler, RunContext
+from runs.models import Run
+from runs.targets import http, task
+from runs.targets.prepared import NotSent, Prepared
+
+
+def prepare(run: Run) -> Prepared:
+    """The call of this attempt, ready to be performed; raises NotSent. Close it in the end."""
+    match targets.load(run.snapshot):
+        case HttpTarget() as target:
+            return http.prepare(_http(run, target), allow=_allowed())
+        case TaskTarget() as target:
+            context = RunContext(run.key, str(run.id), str(run.job_id), run.due_at, run.attempt)
+            call = task.Call(target, context)
+            return task.prepare(call, lookup=_handler_for(run))
+
+
+def _http(run: Run, target: HttpTarget) -> http.Call:
+    try:
+        return http.Call(
+            target=_unsealed(target),
+            key=run.key,
+            job_id=str(run.job_id),
+            run_id=str(run.id),
+            due_at=run.due_at,
+            attempt=run.attempt,
+            timeout=float(run.timeout),
+            signing_secret=sealing.unseal(run.job.signing_secret, settings.SEALING_KEYS),
+        )
+    except sealing.SealingError as error:
+        raise NotSent(f"A secret of the job cannot be opened: {error}") from error
+
+
+def _unsealed(target: HttpTarget) -> HttpTarget:
+    opened: Any = sealing.unseal_headers(targets.dump(target), settings.SEALING_KEYS)
+    found = targets.load(opened)
+    assert isinstance(found, HttpTarget)
+    return found
+
+
+def _handler_for(run: Run) -> task.Lookup:
+    """Registered handlers for every job; a Celery task only for the mirror of a PeriodicTask
+    row, and only one that the platform's staff allow by name."""
+
+    def lookup(name: str) -> Handler | None:
+        handler = task_registry.registered(name)
+        if handler is None and run.job.mirrored and may_run(name):
+            handler = current_app.tasks.get(name)
+        return handler
+
+    return lookup
+
+
+def _allowed() -> AllowList:
+    return AllowList.parse(settings.EGRESS_ALLOW)

@@ -1,0 +1,114 @@
+"""Carry out one run: start, prepare, intent, effect, result.
+
+The order is the promise. What fails before the intent is known not to have been sent; the
+intent is committed before the first byte of the effect; the result counts only under the token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import TypeVar
+from uuid import UUID, uuid4
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+
+from runs import persist, settle, start
+from runs.calls import prepare
+from runs.lease import Grant, Lease
+from runs.models import Attempt, Run
+from runs.outcomes import Effect, Kind, Outcome
+from runs.states import State
+from runs.targets.prepared import NotSent, Prepared
+
+log = structlog.get_logger("onebeat.execute")
+_Value = TypeVar("_Value")
+
+
+def run(run_id: UUID, *, worker: str) -> State | None:
+    """The state the run went to, or None when there was nothing (more) to do here.
+
+    Raises nothing for what the target does; database errors that outlast the lease do leave.
+    """
+    grant = _start(run_id, worker)
+    if grant is None:
+        log.info("run.not_started", run=str(run_id), worker=worker)
+        return None
+    overrun = Outcome(Kind.UNKNOWN, Effect.MAYBE, "It ran past its time-out and was ended.")
+    with Lease(grant, overrun=lambda: settle.attempt(run_id, grant.token, overrun)) as lease:
+        outcome = _carry_out(grant, lease)
+    if outcome is None:
+        return None
+    return _until_heard(lambda: settle.attempt(run_id, grant.token, outcome))
+
+
+def _start(run_id: UUID, worker: str) -> Grant | None:
+    lease_id = uuid4()
+    return persist.read_back(
+        lambda: start.run(run_id, worker=worker, lease_id=lease_id),
+        lambda: start.granted(run_id, lease_id=lease_id),
+        within=settings.LEASE / 3,
+    )
+
+
+def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
+    """The outcome; None when the run was taken away before its effect was begun."""
+    run = Run.objects.select_related("job").get(id=grant.run_id)
+    try:
+        prepared = prepare(run)
+    except NotSent as refused:
+        return Outcome(Kind.NOT_SENT, Effect.NONE, refused.reason)
+    with closing(prepared):
+        if not lease.good or not _intend(grant, prepared.sent):
+            log.warning("run.no_intent", run=str(grant.run_id), token=grant.token)
+            return None
+        return _perform(prepared)
+
+
+def _intend(grant: Grant, sent: dict[str, object]) -> bool:
+    margin = settings.LEASE / 3
+
+    def write() -> bool:
+        with transaction.atomic():
+            now = Now()
+            won = Run.objects.filter(
+                id=grant.run_id,
+                attempt=grant.token,
+                lease_id=grant.lease_id,
+                state=State.RUNNING,
+                intent_at=None,
+                lease_until__gt=now + persist.seconds(margin),
+            ).update(intent_at=now)
+            if won:
+                Attempt.objects.filter(run_id=grant.run_id, number=grant.token).update(
+                    intent_at=now, sent=sent
+                )
+        return bool(won)
+
+    def written() -> bool:
+        return Run.objects.filter(
+            id=grant.run_id,
+            attempt=grant.token,
+            lease_id=grant.lease_id,
+            state=State.RUNNING,
+            intent_at__isnull=False,
+        ).exists()
+
+    return bool(persist.read_back(write, written, within=settings.LEASE / 3))
+
+
+def _perform(prepared: Prepared) -> Outcome:
+    try:
+        return prepared.perform()
+    except BaseException as error:  # whatever it was, it came after the intent
+        log.exception("run.effect_error")
+        return Outcome(Kind.UNKNOWN, Effect.MAYBE, f"{type(error).__name__}: {error}"[:2000])
+
+
+def _until_heard(write: Callable[[], _Value]) -> _Value:
+    # The effect is done: worth waiting long for the database. When the lease is gone by then,
+    # the result is kept as late evidence.
+    return persist.again(write, within=max(60.0, settings.LEASE * 2))

@@ -1,0 +1,71 @@
+"""Win a run for one worker: from a startable state to RUNNING, with a token and a lease.
+
+The message that led here is only a hint: the guarded UPDATE decides, so that a doubled message
+finds nothing to start.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from runs import idempotency, transitions
+from runs.lease import Grant
+from runs.models import Attempt, Run
+from runs.states import STARTABLE, State
+
+_START = """
+update runs_run r
+   set state = 'RUNNING', attempt = attempt + 1, lease_id = %(lease)s,
+       lease_until = clock_timestamp() + %(length)s * interval '1 second',
+       started_at = clock_timestamp(), intent_at = null, send_at = null
+ where r.id = %(run)s and r.state = any(%(startable)s)
+   and (r.state <> 'RETRYING' or r.send_at <= clock_timestamp())
+   and exists (select 1 from jobs_job j where j.id = r.job_id and j.deleted_at is null)
+returning attempt, timeout, key, snapshot, started_at
+"""
+
+
+class KeyDone(Exception):
+    """The key's effect is recorded as done, though the run is not."""
+
+
+def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | None:
+    """The grant, or None when there is nothing to start (another worker has it, it is done,
+    it waits for its retry, or its job was deleted: then the run is cancelled)."""
+    lease_id = lease_id or uuid4()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            _START,
+            {
+                "run": run_id,
+                "lease": lease_id,
+                "length": settings.LEASE,
+                "startable": [str(state) for state in STARTABLE],
+            },
+        )
+        row = cursor.fetchone()
+        if row is None:
+            _cancel_if_deleted(run_id)
+            return None
+        token, timeout, key, snapshot, started_at = row
+        Attempt.objects.create(
+            run_id=run_id, number=token, lease_id=lease_id, worker=worker, started_at=started_at
+        )
+        idempotency.take(key, run_id=run_id, holder=token, payload=snapshot)
+    transitions.told(State.RUNNING, [run_id], token=token, worker=worker)
+    return Grant(run_id, token, lease_id, float(timeout))
+
+
+def granted(run_id: UUID, *, lease_id: UUID) -> Grant | None:
+    """Read back a start whose commit's answer was lost: ours if the run has our lease."""
+    run = Run.objects.filter(id=run_id, lease_id=lease_id, state=State.RUNNING).first()
+    return Grant(run.id, run.attempt, lease_id, float(run.timeout)) if run else None
+
+
+def _cancel_if_deleted(run_id: UUID) -> None:
+    run = Run.objects.filter(id=run_id, state__in=STARTABLE, job__deleted_at__isnull=False).first()
+    if run is not None:
+        transitions.move(run_id, State.CANCELLED, token=run.attempt, reason="Its job was deleted.")

@@ -1,0 +1,106 @@
+"""The Celery application: `celery -A config beat`, `celery -A config worker`.
+
+The settings are pinned here, each because its default loses or doubles something; runs/checks.py
+compares them with what a process really runs with, at start.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import ChainMap
+from typing import Any
+
+import celery
+from celery.signals import beat_init, setup_logging, worker_init
+from django.core.exceptions import ImproperlyConfigured
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from django.conf import settings
+from kombu import Queue
+
+from config import brokers, pgmq_transport
+from runs import checks
+
+PINNED: dict[str, Any] = {
+    "task_serializer": "json",
+    "accept_content": ["json"],
+    "result_backend": None,
+    "task_ignore_result": True,
+    "task_acks_late": True,
+    "worker_prefetch_multiplier": 1,
+    "task_reject_on_worker_lost": False,  # rescue recovers by lease; redelivery would circle
+    "task_acks_on_failure": True,
+    "task_acks_on_timeout": True,
+    "worker_cancel_long_running_tasks_on_connection_loss": False,
+    "task_publish_retry": False,  # enqueue owns retries
+    "broker_connection_retry_on_startup": True,
+    "broker_connection_max_retries": None,
+    "worker_enable_remote_control": False,
+    "worker_send_task_events": False,
+    "task_send_sent_event": False,
+    "worker_hijack_root_logger": False,
+    "task_create_missing_queues": False,  # a message to a queue nobody serves would lie there
+    "enable_utc": True,
+    "timezone": "UTC",
+}
+
+
+# Durable queues that survive a node of the broker. A message that has killed its worker again
+# and again is dropped: its run is settled by the lease and sent anew, if at all, by rescue.
+_QUEUE = {
+    "x-queue-type": "quorum",
+    "x-delivery-limit": 20,
+    "x-consumer-timeout": 2 * 3600 * 1000,  # ms; above the longest run
+}
+
+pgmq_transport.register()
+app = celery.Celery("onebeat")
+app.conf.update(
+    PINNED,
+    task_queues=[Queue(name, routing_key=name, queue_arguments=_QUEUE) for name in settings.QUEUES],
+    task_default_queue=settings.QUEUES[0],
+    broker_url=brokers.address(settings.BROKER_URL),
+    # The command line takes BROKER_URL as it stands, past `address`; these two come before it.
+    broker_read_url=brokers.address(settings.BROKER_URL),
+    broker_write_url=brokers.address(settings.BROKER_URL),
+    broker_transport_options=brokers.transport_options(settings.BROKER_URL),
+    beat_scheduler=settings.CELERY_BEAT_SCHEDULER,
+    worker_soft_shutdown_timeout=float(os.environ.get("ONEBEAT_SOFT_SHUTDOWN", "20")),
+)
+app.autodiscover_tasks(["runs"])
+
+
+@app.on_after_finalize.connect
+def forget_built_in_tasks(sender: celery.Celery, **_: Any) -> None:
+    """`celery.map`, `celery.chunks` and the like call whatever a message names."""
+    for name in [name for name in sender.tasks if name.startswith("celery.")]:
+        sender.tasks.unregister(name)
+
+
+@setup_logging.connect
+def keep_djangos_logging(**_: Any) -> None:
+    """Celery would replace the handlers; one JSON line per event is Django's LOGGING."""
+
+
+@beat_init.connect
+@worker_init.connect
+def refuse_to_start(sender: object = None, **_: Any) -> None:
+    """End with one line, and exit code 2, where what must hold does not."""
+    try:
+        checks.at_start(PINNED, ChainMap(_from_command_line(sender), app.conf))
+    except ImproperlyConfigured as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+
+
+def _from_command_line(sender: object) -> dict[str, object]:
+    """What a worker's options have set past the configuration."""
+    options = {
+        "worker_prefetch_multiplier": "prefetch_multiplier",
+        "worker_send_task_events": "task_events",
+    }
+    return {
+        name: getattr(sender, option) for name, option in options.items() if hasattr(sender, option)
+    }

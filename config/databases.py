@@ -1,0 +1,63 @@
+"""DATABASE_URL → Django's DATABASES entry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+from environs import Env
+
+URL_FILE = "postgres.url"  # in the data folder; written by config/embedded.py as it starts
+
+
+def embedded_url(data: Path) -> str:
+    """The address of the PostgreSQL that comes along, as its last start wrote it."""
+    file = data / URL_FILE
+    if file.exists():
+        return file.read_text().strip()
+    return f"postgresql://onebeat@/onebeat?host={data}/not-started"
+
+
+def config(url: str, env: Env) -> dict[str, Any]:
+    """One DATABASES entry with the time-outs that every statement has.
+
+    Raises ImproperlyConfigured, naming DATABASE_URL, for a URL that is none.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ImproperlyConfigured(f"DATABASE_URL: {error}. {_SHAPE}") from None
+    if parts.scheme not in ("postgresql", "postgres") or not parts.path.strip("/"):
+        raise ImproperlyConfigured(f"DATABASE_URL: not a PostgreSQL address. {_SHAPE}")
+    options = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", parts.hostname or ""),
+        "PORT": options.pop("port", str(port or "")),
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+        "OPTIONS": {"connect_timeout": 4, "options": _session(env), **options},
+    }
+
+
+_SHAPE = "Write it as postgresql://user:password@host:5432/name."
+
+
+def _session(env: Env) -> str:
+    # synchronous_commit is said here, whatever the server's default: only the broker's own
+    # connections may answer before their commit is on disk (config/pgmq_transport.py).
+    settings = {
+        "timezone": "UTC",
+        "synchronous_commit": "on",
+        "statement_timeout": f"{env.int('ONEBEAT_STATEMENT_TIMEOUT', 20)}s",
+        "lock_timeout": f"{env.int('ONEBEAT_LOCK_TIMEOUT', 4)}s",
+        "idle_in_transaction_session_timeout": "30s",
+    }
+    return " ".join(f"-c {name}={value}" for name, value in settings.items())

@@ -1,0 +1,25 @@
+"""Every address: the pages at the root, the API under `/api/v1/`, the staff's admin, the probes."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, include, path
+
+from jobs.api_door import Nowhere
+from runs import health
+
+api: list[URLPattern | URLResolver] = [
+    path("", include("jobs.api_urls")),
+    path("", include("runs.api_urls")),
+    path("", Nowhere.as_view()),
+    path("<path:anywhere>", Nowhere.as_view(), name="api-nowhere"),
+]
+urlpatterns = [
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("metrics", health.metrics, name="metrics"),
+    path("admin/", admin.site.urls),
+    path("api/v1/", include(api)),
+    path("", include("jobs.urls")),
+    path("", include("runs.urls")),
+]

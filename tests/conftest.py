@@ -1,0 +1,79 @@
+"""Fixtures that start servers and whole databases. Which servers: tests/plugin.py."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from config import pgmq_schema
+from tests import plugin, servers
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def database_server() -> None:
+    """The PostgreSQL of this test run is up."""
+    plugin.start_database()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(database_server: None) -> None:
+    """pytest-django's hook: whatever touches a database starts the server."""
+
+
+@pytest.fixture(scope="session")
+def template_database(database_server: None) -> Iterator[str]:
+    """The name of a migrated database with PGMQ in it, to be copied, never to be used."""
+    name = f"onebeat_template_{os.getpid()}"
+    _as_owner("create database {}", name)
+    url = database_url(name)
+    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(migrate, cwd=ROOT, check=True, env={**os.environ, "DATABASE_URL": url})
+    pgmq_schema.install(url)
+    yield name
+    _as_owner("drop database {} with (force)", name)
+
+
+@pytest.fixture
+def product_url(template_database: str) -> Iterator[str]:
+    """DATABASE_URL of an empty, migrated database of the test's own, for real processes."""
+    name = f"onebeat_{uuid.uuid4().hex[:12]}"
+    _as_owner(f"create database {{}} template {template_database}", name)
+    yield database_url(name)
+    _as_owner("drop database {} with (force)", name)
+
+
+@pytest.fixture(scope="session")
+def rabbitmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.RabbitMQ]:
+    """A RabbitMQ of this test run, up; a test that stops it starts it again."""
+    servers.require("rabbitmq")
+    with servers.running(servers.RabbitMQ(tmp_path_factory.mktemp("rabbitmq"))) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Redis]:
+    """A Redis of this test run, up; a test that stops it starts it again."""
+    servers.require("redis")
+    with servers.running(servers.Redis(tmp_path_factory.mktemp("redis"))) as server:
+        yield server
+
+
+def database_url(name: str) -> str:
+    """DATABASE_URL with another database's name."""
+    return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
+
+
+def _as_owner(statement: str, name: str) -> None:
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(sql.SQL(statement).format(sql.Identifier(name)))

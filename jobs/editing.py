@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -147,8 +149,7 @@ def delete(job_id: UUID, *, by: User | None, mirror: bool = False) -> None:
         job.deleted_at = now
         job.periodic_task_id = None
         _store(job, now, by=by, before=before)
-        if due is not None:
-            due.delete()
+        _move_due(job, due, now)
     log.info("job.deleted", job=str(job_id), by=_who(by))
 
 
@@ -252,8 +253,12 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 def _move_due(job: Job, due: Due | None, now: datetime) -> None:
     if due is not None and due.at <= now:
         return
-    began = job.version_began_at
-    at = job.paused_until if job.paused else schedules.next_moment(_schedule(job), began)
+    if job.deleted_at is not None:
+        at = None
+    elif job.paused:
+        at = job.paused_until
+    else:
+        at = schedules.next_moment(_schedule(job), job.version_began_at)
     if at is not None:
         Due.objects.update_or_create(job=job, defaults={"shard": shard_of(job.id), "at": at})
     elif due is not None:
@@ -272,32 +277,19 @@ def _who(by: User | None) -> str | None:
     return by.get_username() if by else None
 
 
-class _named:
+@contextmanager
+def _named(name: str) -> Iterator[None]:
     """Turns the database's refusal of a second job of one name into NameTaken."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, IntegrityError) and "one_job_per_name_in_a_team" in str(error):
-            raise NameTaken(self.name) from None
+    try:
+        yield
+    except IntegrityError as error:
+        if "one_job_per_name_in_a_team" in str(error):
+            raise NameTaken(name) from None
+        raise
 
 
 _COPIED = (
-    "name",
-    "description",
-    "runbook",
-    "idempotent",
-    "max_attempts",
-    "backoff",
-    "cap",
-    "retry_unsent",
-    "timeout",
-    "catch_up_policy",
-    "catch_up_window",
-    "catch_up_limit",
-    "queue",
-    "paused",
+    *("name", "description", "runbook", "idempotent", "queue", "paused"),
+    *("max_attempts", "backoff", "cap", "retry_unsent", "timeout"),
+    *("catch_up_policy", "catch_up_window", "catch_up_limit"),
 )

@@ -1,0 +1,20 @@
+"""Runs by age. PURE.
+
+A run's id is a version 7 UUID, so that the primary key is in the order of birth: a range of
+ages is a range of ids, and needs no index of its own.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+_MILLISECONDS_SHIFT = 80
+_FIRST_VERSION_7 = 0x7000_8000_0000_0000_0000
+
+
+def first_id(born: datetime) -> UUID:
+    """The least id that a run born at this instant (1970 or later) can have. Ids come from the
+    hosts' clocks: leave a margin where an hour matters."""
+    milliseconds = max(0, int(born.timestamp() * 1000))
+    return UUID(int=milliseconds << _MILLISECONDS_SHIFT | _FIRST_VERSION_7)

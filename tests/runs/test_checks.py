@@ -1,0 +1,109 @@
+"""What must hold before a process serves, one refusal at a time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zoneinfo
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from runs import checks
+
+ROOT = Path(__file__).resolve().parents[2]
+PINNED = {"task_acks_late": True}
+IN_FORCE = {"task_acks_late": True, "other": 1}
+
+
+@pytest.fixture(autouse=True)
+def _production(settings: Any) -> None:
+    settings.DEBUG, settings.SECURE, settings.EGRESS_ALLOW = False, True, ""
+
+
+@pytest.mark.django_db
+def test_an_installation_in_order_starts() -> None:
+    checks.at_start(PINNED, IN_FORCE)
+    assert checks.production(None) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("SECRET_KEY", "insecure-and-only-for-commands-that-serve-nobody", "SECRET_KEY"),
+        ("SEALING_KEYS", [], "ONEBEAT_SEALING_KEYS"),
+        ("EGRESS_ALLOW", "0.0.0.0/0", "ONEBEAT_EGRESS_ALLOW"),
+        ("EGRESS_ALLOW", "10.0.0.0/8,::/0", "ONEBEAT_EGRESS_ALLOW"),
+        ("EGRESS_ALLOW", "nonsense", "ONEBEAT_EGRESS_ALLOW"),
+        ("DEBUG", True, "ONEBEAT_DEBUG"),
+    ],
+)
+def test_each_setting_that_opens_a_door_is_refused_in_one_line(
+    settings: Any, setting: str, value: object, said: str
+) -> None:
+    setattr(settings, setting, value)
+    with pytest.raises(ImproperlyConfigured, match=said) as refused:
+        checks.at_start(PINNED, IN_FORCE)
+    assert "\n" not in str(refused.value)
+    assert [error for error in checks.production(None) if said in error.msg]
+
+
+@pytest.mark.django_db
+def test_a_developers_own_installation_needs_no_secrets(settings: Any) -> None:
+    settings.DEBUG, settings.SECURE, settings.SEALING_KEYS = True, False, []
+    checks.at_start(PINNED, IN_FORCE)
+
+
+@pytest.mark.django_db
+def test_a_pinned_celery_setting_that_is_not_in_force_is_refused() -> None:
+    with pytest.raises(ImproperlyConfigured, match="task_acks_late is False, not True"):
+        checks.at_start(PINNED, {"task_acks_late": False})
+
+
+@pytest.mark.django_db
+def test_zone_data_of_the_host_are_refused() -> None:
+    zoneinfo.reset_tzpath(to=["/usr/share/zoneinfo"])
+    try:
+        with pytest.raises(ImproperlyConfigured, match="tzdata"):
+            checks.at_start(PINNED, IN_FORCE)
+    finally:
+        zoneinfo.reset_tzpath(to=())
+
+
+@pytest.mark.parametrize(
+    ("version", "changed", "said"),
+    [
+        (140012, {}, "PostgreSQL 14 is too old"),
+        (150000, {"fsync": "off"}, "fsync is off"),
+        (180000, {"full_page_writes": "off"}, "full_page_writes is off"),
+        (180000, {"synchronous_commit": "local"}, "synchronous_commit is local"),
+    ],
+)
+def test_a_server_that_could_lose_commits_is_refused(
+    version: int, changed: dict[str, str], said: str
+) -> None:
+    sound = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
+    assert not list(checks._promises(150000, sound))
+    (error,) = checks._promises(version, {**sound, **changed})
+    assert said in error.msg and error.hint
+
+
+@pytest.mark.parametrize("process", [["beat"], ["worker", "--concurrency", "1"]])
+def test_a_process_that_may_not_serve_ends_with_2_and_one_line(
+    database_server: None, process: list[str]
+) -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "celery", "-A", "config", *process],
+        cwd=ROOT,
+        env={**os.environ, "ONEBEAT_SEALING_KEYS": "", "ONEBEAT_DEBUG": "0"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert found.returncode == 2
+    assert "ONEBEAT_SEALING_KEYS is not set." in found.stderr
+    assert "Traceback" not in found.stderr

@@ -16,7 +16,8 @@ from runs.states import Origin, ReviewClass, State
 
 
 class DueJob(NamedTuple):
-    """What the claim needs of a job; `schedule` is its stored JSON text."""
+    """What the claim needs of a job; `schedule` is its stored JSON text. A deleted job is paused
+    for good: what fell due before is still claimed, and cancelled at its start."""
 
     id: UUID
     version: int
@@ -83,9 +84,11 @@ def lock_due(
     return dict(cursor.fetchall())
 
 
-_READ_JOBS = f"""
-select {", ".join(DueJob._fields).replace("schedule", "schedule::text")}
-  from jobs_job where id = any(%s) and deleted_at is null
+_READ_JOBS = """
+select id, version, version_began_at, schedule::text, paused or deleted_at is not null,
+       case when deleted_at is null then paused_until end,
+       catch_up_policy, catch_up_window, catch_up_limit
+  from jobs_job where id = any(%s)
 """
 
 

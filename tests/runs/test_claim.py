@@ -13,7 +13,7 @@ from jobs import clock, editing
 from jobs.editing import Pause
 from jobs.models import Due, Job, JobVersion
 from jobs.shards import COUNT
-from runs import claim
+from runs import claim, start
 from runs.bounds import EVER
 from runs.models import Run
 from runs.states import State
@@ -169,12 +169,16 @@ def test_a_schedule_that_cannot_be_worked_out_pauses_its_job_and_holds_up_no_oth
     assert JobVersion.objects.filter(job=broken).count() == 2
 
 
-def test_the_row_of_a_job_that_is_gone_is_taken_away() -> None:
-    job, _ = one_off()
-    Job.objects.filter(id=job.id).update(deleted_at=clock.now())
-    take()
+def test_what_fell_due_before_its_job_was_deleted_is_cancelled_at_its_start() -> None:
+    job = make.job(make.team())
+    at = every(3600, job, 2)
+    editing.delete(job.id, by=None)
+    assert take().runs == 1
+    run = Run.objects.get()
+    assert start.run(run.id, worker="w") is None
+    run.refresh_from_db()
+    assert (run.due_at, run.state) == (at, "CANCELLED")
     assert not Due.objects.exists()
-    assert not Run.objects.exists()
 
 
 def test_a_batch_takes_the_oldest_and_says_that_there_is_more(

@@ -5,6 +5,7 @@ Every door reads a job through `read`, so that each refuses the same input in th
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
@@ -259,16 +260,16 @@ class _Reader:
         return bool(given)
 
     def unknown(self, data: Mapping[str, Any]) -> None:
-        for field, given in data.items():
-            if field in _FIELDS:
+        for name, given in data.items():
+            if name in _FIELDS:
                 continue
-            if field not in _LATER:
-                self.problem(str(field)[:80], "is unknown.", f"Known: {', '.join(_FIELDS)}.")
-            elif given != _LATER[field] or type(given) is not type(_LATER[field]):
+            if name not in _LATER:
+                self.problem(str(name)[:80], "is unknown.", f"Known: {', '.join(_FIELDS)}.")
+            elif given != _LATER[name] or type(given) is not type(_LATER[name]):
                 self.problem(
-                    field,
+                    name,
                     "is not available in this version.",
-                    f"Leave it out, or say {_LATER[field]!r}.",
+                    f"Leave it out, or say {json.dumps(_LATER[name])}.",
                 )
 
 

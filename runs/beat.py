@@ -54,7 +54,7 @@ class Scheduler(beat.Scheduler):
         self._due, self._to_send = Bound(), Bound()
         self._membership = Every(TICK)
         self._rescue = Every(settings.SWEEP)
-        self._mirror = Every(5.0)
+        self._mirror = Every(TICK)
         self._broker_pause_until = 0.0
 
     def setup_schedule(self) -> None:

@@ -36,7 +36,8 @@ def fingerprint(payload: object) -> str:
 _TAKE = """
 insert into runs_idempotencykey
        (key, step, run_id, fingerprint, holder, state, created_at, expires_at)
-values (%(key)s, '', %(run)s, %(fingerprint)s, %(holder)s, 'held', now(), now() + %(kept)s * interval '1 second')
+values (%(key)s, '', %(run)s, %(fingerprint)s, %(holder)s, 'held', now(),
+        now() + %(kept)s * interval '1 second')
 on conflict (key, step) do update
    set holder = excluded.holder, expires_at = excluded.expires_at
  where runs_idempotencykey.state = 'held' and runs_idempotencykey.holder < excluded.holder
@@ -71,7 +72,8 @@ def finish(key: str, holder: int, answer: dict[str, Any]) -> None:
 _SETTLED = """
 insert into runs_idempotencykey
        (key, step, run_id, fingerprint, holder, state, answer, created_at, expires_at)
-values (%(key)s, '', %(run)s, %(fingerprint)s, 0, 'done', %(answer)s, now(), now() + %(kept)s * interval '1 second')
+values (%(key)s, '', %(run)s, %(fingerprint)s, 0, 'done', %(answer)s, now(),
+        now() + %(kept)s * interval '1 second')
 on conflict (key, step) do update
    set state = 'done', answer = excluded.answer, expires_at = excluded.expires_at
 """

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import json
-import socket
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -137,6 +136,7 @@ class AmqpPublisher(Publisher):
         headers, properties, body = self._envelope.for_run(run_id)
         return channel.prepare_message(
             body,
+            priority=0,
             content_type="application/json",
             content_encoding="utf-8",
             headers=headers,
@@ -168,7 +168,7 @@ class _Confirms:
             while self.open and not self.refused:
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise socket.timeout("no confirm in time")
+                    raise TimeoutError("no confirm in time")
                 self.channel.connection.drain_events(timeout=left)
         finally:
             confirmed.extend(everything - set(self.open.values()) if not self.refused else ())

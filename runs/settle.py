@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import structlog

@@ -12,7 +12,7 @@ from django.db import OperationalError
 
 from jobs import clock, editing, task_registry
 from jobs.task_registry import NotYet, Refused, current_run
-from runs import execute, rescue, settle, start
+from runs import calls, execute, rescue, settle, start
 from runs.models import Attempt, IdempotencyKey, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import State
@@ -172,14 +172,13 @@ def test_a_run_taken_away_meanwhile_begins_no_effect(
 ) -> None:
     handler(lambda: pytest.fail("must not be called"))
     run = waiting(idempotent=False)
-    prepare = execute.prepare
 
     def taken_while_preparing(of: Run) -> Any:
         Run.objects.filter(id=of.id).update(lease_until=clock.now() - timedelta(seconds=1))
         assert rescue.silent_workers() == 1
-        return prepare(of)
+        return calls.prepare(of)
 
-    monkeypatch.setattr(execute, "prepare", taken_while_preparing)
+    monkeypatch.setattr("runs.execute.prepare", taken_while_preparing)
     run = carried_out(run)
     assert (run.state, run.failures) == ("CLAIMED", 1)  # sent again: nothing had begun
 

@@ -1,0 +1,16 @@
+"""The addresses of jobs under `/api/v1/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from jobs import api
+
+urlpatterns = [
+    path("jobs/", api.JobsDoor.as_view(), name="api-jobs"),
+    path("jobs/<uuid:job_id>/", api.JobDoor.as_view(), name="api-job"),
+    path("jobs/<uuid:job_id>/pause/", api.PauseDoor.as_view(), name="api-job-pause"),
+    path("jobs/<uuid:job_id>/resume/", api.ResumeDoor.as_view(), name="api-job-resume"),
+    path("jobs/<uuid:job_id>/due/", api.DueDoor.as_view(), name="api-job-due"),
+    path("jobs/<uuid:job_id>/versions/", api.VersionsDoor.as_view(), name="api-job-versions"),
+]

@@ -1,0 +1,94 @@
+"""The platform staff's admin of what happened: shown, never written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from jobs.api_shapes import masked_target
+from jobs.read_only_admin import ReadOnlyAdmin
+from runs.models import Attempt, Beat, Decision, IdempotencyKey, Run, Tombstone
+from runs.states import State
+
+
+class StateFilter(admin.SimpleListFilter):
+    """By state, out of the states that there are: asking the rows would read the history."""
+
+    title = parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Every state."""
+        return [(state.value, state.value) for state in State]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Run]) -> QuerySet[Run]:
+        """The runs in the chosen state."""
+        return queryset.filter(state=self.value()) if self.value() else queryset
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnlyAdmin):
+    """Runs, newest first."""
+
+    list_display = ("key", "job", "state", "effect", "attempt", "due_at", "finished_at")
+    list_filter = (StateFilter,)
+    list_select_related = ("job",)
+    ordering = ("-id",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
+        """Without what each calls, which a list does not show."""
+        queryset: QuerySet[Run] = super().get_queryset(request).defer("snapshot")
+        return queryset
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """All but secrets."""
+        names = [field.name for field in Run._meta.fields if field.name != "snapshot"]
+        return [*names, "masked"]
+
+    @admin.display(description="snapshot")
+    def masked(self, run: Run) -> dict[str, Any]:
+        """What it calls, secrets masked."""
+        return masked_target(run.snapshot)
+
+
+@admin.register(Attempt)
+class AttemptAdmin(ReadOnlyAdmin):
+    """Attempts, newest first."""
+
+    list_display = ("run_id", "number", "worker", "started_at", "ended_at", "outcome", "effect")
+    ordering = ("-id",)
+
+
+@admin.register(Decision)
+class DecisionAdmin(ReadOnlyAdmin):
+    """What people decided, newest first."""
+
+    list_display = ("run_id", "decision", "by", "at", "from_state", "to_state", "attempt")
+    list_select_related = ("by",)
+    ordering = ("-id",)
+
+
+@admin.register(IdempotencyKey)
+class IdempotencyKeyAdmin(ReadOnlyAdmin):
+    """Keys, newest first."""
+
+    list_display = ("key", "step", "state", "holder", "created_at", "expires_at")
+    ordering = ("-id",)
+
+
+@admin.register(Beat)
+class BeatAdmin(ReadOnlyAdmin):
+    """The replicas of the scheduler."""
+
+    list_display = ("name", "host", "pid", "tzdata", "started_at", "seen_at")
+    ordering = ("-seen_at",)
+
+
+@admin.register(Tombstone)
+class TombstoneAdmin(ReadOnlyAdmin):
+    """What is left of pruned runs."""
+
+    list_display = ("job_id", "due_at", "ending")
+    ordering = ("-id",)

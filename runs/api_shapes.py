@@ -1,0 +1,90 @@
+"""A run and its evidence as the API shows them; the evidence was masked when it was written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jobs.api_shapes import instant
+from runs.models import Attempt, Decision, Run
+
+COLUMNS = (
+    "id",
+    "job_id",
+    "key",
+    "due_at",
+    "state",
+    "effect",
+    "attempt",
+    "failures",
+    "reason",
+    "origin",
+    "review_class",
+    "skipped_until",
+    "skipped_count",
+    "created_at",
+    "sent_at",
+    "started_at",
+    "finished_at",
+)
+
+
+def of_run(run: Run) -> dict[str, Any]:
+    """The run as a list shows it; touches COLUMNS alone."""
+    return {
+        "id": str(run.id),
+        "job": str(run.job_id),
+        "key": run.key,
+        "due_at": instant(run.due_at),
+        "state": run.state,
+        "effect": run.effect,
+        "attempt": run.attempt,
+        "failures": run.failures,
+        "reason": run.reason,
+        "origin": run.origin,
+        "review_class": run.review_class,
+        "skipped_until": instant(run.skipped_until),
+        "skipped_count": run.skipped_count,
+        "created_at": instant(run.created_at),
+        "sent_at": instant(run.sent_at),
+        "started_at": instant(run.started_at),
+        "finished_at": instant(run.finished_at),
+    }
+
+
+def with_evidence(run: Run) -> dict[str, Any]:
+    """The run with each attempt and each decision, oldest first."""
+    attempts = run.attempts.order_by("number")
+    decisions = run.decisions.select_related("by").order_by("at")
+    return {
+        **of_run(run),
+        "attempts": [_of_attempt(attempt) for attempt in attempts],
+        "decisions": [_of_decision(decision) for decision in decisions],
+    }
+
+
+def _of_attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "number": attempt.number,
+        "worker": attempt.worker,
+        "started_at": instant(attempt.started_at),
+        "intent_at": instant(attempt.intent_at),
+        "ended_at": instant(attempt.ended_at),
+        "outcome": attempt.outcome,
+        "effect": attempt.effect,
+        "reason": attempt.reason,
+        "sent": attempt.sent,
+        "answer": attempt.answer,
+        "late": attempt.late,
+    }
+
+
+def _of_decision(decision: Decision) -> dict[str, Any]:
+    return {
+        "by": decision.by.get_username() if decision.by else None,
+        "at": instant(decision.at),
+        "decision": decision.decision,
+        "note": decision.note,
+        "from_state": decision.from_state,
+        "to_state": decision.to_state,
+        "attempt": decision.attempt,
+    }

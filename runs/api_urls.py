@@ -1,0 +1,17 @@
+"""The addresses of runs under `/api/v1/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from runs import api
+
+urlpatterns = [
+    path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
+    path("runs/", api.RunsDoor.as_view(), name="api-runs"),
+    path("runs/<uuid:run_id>/", api.RunDoor.as_view(), name="api-run"),
+    path("runs/<uuid:run_id>/decide/", api.DecideDoor.as_view(), name="api-run-decide"),
+    path("runs/<uuid:run_id>/replay/", api.ReplayDoor.as_view(), name="api-run-replay"),
+    path("runs/<uuid:run_id>/cancel/", api.CancelDoor.as_view(), name="api-run-cancel"),
+    path("runs/<uuid:run_id>/discard/", api.DiscardDoor.as_view(), name="api-run-discard"),
+]

@@ -1,0 +1,166 @@
+"""Every address of the API, every method, everyone who may knock: a new one without a row fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from jobs.models import Job, Membership, Team
+from jobs.roles import Role
+from runs.models import Run
+from runs.states import State
+from tests import make
+from tests.api import Api
+
+pytestmark = pytest.mark.django_db
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+NOBODY, OTHER_TEAM, OTHER_TOKEN = "nobody", "other team", "own person, other team's token"
+ROLES = ("viewer", "operator", "editor")
+
+# name of the route → method → the lowest role; a method that is not here is answered by 405
+ROUTES: dict[str, dict[str, str]] = {
+    "api-jobs": {"GET": "viewer", "POST": "editor"},
+    "api-job": {"GET": "viewer", "PUT": "editor", "PATCH": "editor", "DELETE": "editor"},
+    "api-job-pause": {"POST": "operator"},
+    "api-job-resume": {"POST": "operator"},
+    "api-job-run": {"POST": "operator"},
+    "api-job-due": {"GET": "viewer"},
+    "api-job-versions": {"GET": "viewer"},
+    "api-runs": {"GET": "viewer"},
+    "api-run": {"GET": "viewer"},
+    "api-run-decide": {"POST": "operator"},
+    "api-run-replay": {"POST": "operator"},
+    "api-run-discard": {"POST": "operator"},
+    "api-run-cancel": {"POST": "operator"},
+}
+NOWHERE = "api-nowhere"
+LISTS = ("api-jobs", "api-runs")  # where another team sees its own, not a 404
+BODIES: dict[str, object] = {
+    "api-jobs": make.shape(name="new", team="payments"),
+    "api-job": make.shape(name="edited"),
+    "api-run-decide": {"decision": "close", "note": "Looked."},
+    "api-run-replay": {"note": "Mended."},
+    "api-run-discard": {"note": "Of no use."},
+}
+STATES = {"api-run-decide": State.REVIEW, "api-run-cancel": State.CLAIMED}
+
+
+@dataclass
+class Stage:
+    """A team with a job and a run, and the paths to them."""
+
+    team: Team
+    job: Job
+    run: Run
+
+    def path(self, route: str) -> str:
+        pattern = str(patterns()[route])
+        path = pattern.replace("<uuid:job_id>", str(self.job.id))
+        return path.replace("<uuid:run_id>", str(self.run.id))
+
+    def as_it_is(self) -> list[Any]:
+        """What may not change where a request is refused."""
+        jobs = Job.objects.order_by("id").values_list("id", "version", "team", "deleted_at")
+        return [*jobs, *Run.objects.order_by("id").values_list("id", "state")]
+
+
+def patterns() -> dict[str, str]:
+    """The routes below `/api/v1/` by name."""
+    return {
+        str(pattern.name): str(pattern.pattern)
+        for pattern in _api(get_resolver().url_patterns, "")
+        if pattern.name
+    }
+
+
+def _api(found: list[Any], prefix: str) -> Iterator[URLPattern]:
+    for pattern in found:
+        here = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver) and here in ("", "api/v1/"):
+            yield from _api(pattern.url_patterns, here)
+        elif isinstance(pattern, URLPattern) and here.startswith("api/v1/"):
+            yield pattern
+
+
+def stage(route: str) -> Stage:
+    team = make.team()
+    state = STATES.get(route, State.DEAD)
+    job = make.job(team, idempotent=state is not State.REVIEW)
+    return Stage(team, job, make.run(job, state))
+
+
+def api_of(who: str, team: Team) -> Api:
+    match who:
+        case "nobody":
+            return Api()
+        case "other team":
+            return Api.of(make.team("elsewhere"), make.outsider())
+        case "own person, other team's token":
+            person, other = make.member(team, Role.ADMIN, "both"), make.team("other")
+            Membership.objects.create(team=other, user=person, role=Role.ADMIN)
+            return Api.of(other, person)
+        case _:
+            return Api.of(team, make.member(team, Role(who)))
+
+
+def expected(route: str, method: str, who: str) -> set[int]:
+    lowest = ROUTES[route][method]
+    if who == NOBODY:
+        return {401}
+    if who in (OTHER_TEAM, OTHER_TOKEN):
+        return {200} if route in LISTS and method == "GET" else {404}
+    return {200, 201, 204} if ROLES.index(who) >= ROLES.index(lowest) else {403}
+
+
+CASES = [
+    (route, method, who)
+    for route, methods in ROUTES.items()
+    for method in methods
+    for who in (NOBODY, OTHER_TEAM, OTHER_TOKEN, *ROLES)
+]
+
+
+def test_every_route_has_its_row() -> None:
+    assert set(patterns()) == {*ROUTES, NOWHERE}
+
+
+@pytest.mark.parametrize(("route", "method", "who"), CASES)
+def test_who_may_do_what(route: str, method: str, who: str) -> None:
+    there = stage(route)
+    api, before = api_of(who, there.team), there.as_it_is()
+    answer = api.call(method, there.path(route), BODIES.get(route, {}) if method != "GET" else None)
+    assert answer.status in expected(route, method, who), answer.body
+    if answer.status >= 400 or method == "GET":
+        assert there.as_it_is() == before
+    if answer.status == 200 and who in (OTHER_TEAM, OTHER_TOKEN):
+        assert answer.body["results"] == []
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_no_other_method_does_anything(route: str) -> None:
+    there = stage(route)
+    editor, nobody, before = api_of("editor", there.team), Api(), there.as_it_is()
+    for method in {*METHODS, "OPTIONS", "TRACE"} - set(ROUTES[route]):
+        assert editor.call(method, there.path(route), {}).status == 405
+        assert nobody.call(method, there.path(route), {}).status in (401, 405)
+    assert there.as_it_is() == before
+
+
+@pytest.mark.parametrize(("who", "status"), [(NOBODY, 401), (OTHER_TEAM, 404), ("editor", 404)])
+def test_what_is_nowhere_is_nowhere_for_everyone(who: str, status: int) -> None:
+    api = api_of(who, make.team())
+    for method in METHODS:
+        assert api.call(method, "no/such/thing/").status == status
+
+
+def test_a_viewer_of_another_teams_run_and_of_none_is_told_the_same() -> None:
+    there = stage("api-run")
+    api = api_of(OTHER_TEAM, there.team)
+    hidden = api.get(there.path("api-run")).body
+    there.run.delete()
+    assert api.get(there.path("api-run")).body == hidden

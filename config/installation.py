@@ -77,7 +77,7 @@ def load_secrets(data: Path) -> Secrets:
             "secret_key": secrets.token_urlsafe(64),
             "sealing_keys": Fernet.generate_key().decode(),
             "password": secrets.token_urlsafe(12),
-            "token": secrets.token_urlsafe(32),
+            "token": f"ob_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}",
         }
         write_private(file, made)
     try:

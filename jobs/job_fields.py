@@ -1,0 +1,210 @@
+"""A page's flat text fields ↔ the API's shape of a job. PURE.
+
+The page checks nothing by itself: it writes the shape that every door writes and shows what
+`definitions.read` says about it at the field that it is about.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from jobs import schedules, strict_json, targets
+from jobs.definitions import Definition, Problem
+from jobs.targets import HttpTarget, TargetError, TaskTarget
+
+Typed = Mapping[str, str]
+UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}
+NUMBERS = (*("max_attempts", "backoff", "cap", "timeout", "catch_up_window", "catch_up_limit"),)
+_DIGITS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_JSON_HINT = 'Write JSON, as {"name": "value"}; text stands in double quotes.'
+
+# Where the page shows a problem of the API's field, by the beginning of its path.
+_PLACES = (
+    ("schedule.cron", "cron"),
+    ("schedule.timezone", "timezone"),
+    ("schedule.dst", "dst"),
+    ("schedule.every", "every"),
+    ("schedule.anchor", "anchor"),
+    ("schedule.at", "at"),
+    ("target.method", "method"),
+    ("target.url", "url"),
+    ("target.headers", "headers"),
+    ("target.body", "body"),
+    ("target.name", "task_name"),
+    ("target.args", "args"),
+    ("target.kwargs", "kwargs"),
+    ("target", "target_kind"),
+    ("retries.", ""),
+    ("catch_up.policy", "catch_up_policy"),
+    ("catch_up.window", "catch_up_window"),
+    ("catch_up.limit", "catch_up_limit"),
+)
+
+
+def place(path: str, typed: Typed) -> str:
+    """The page's field for a problem at `path` of the API's shape."""
+    if path.startswith("schedule") and typed.get("schedule_kind") == "several":
+        return "several"
+    path = path.replace("schedule[0]", "schedule", 1)
+    if path == "schedule":
+        return typed.get("schedule_kind") or "schedule_kind"
+    for beginning, field in _PLACES:
+        if path.startswith(beginning):
+            return field or path.removeprefix(beginning)
+    return path
+
+
+def schedule_of(typed: Typed, problems: list[Problem]) -> object:
+    """The schedule as the API takes it; what is no JSON is added to `problems`."""
+    match typed.get("schedule_kind"):
+        case "cron":
+            zone, dst = typed.get("timezone") or "UTC", typed.get("dst") or "once"
+            return {"cron": typed.get("cron", ""), "timezone": zone.strip(), "dst": dst}
+        case "every":
+            return {"every": _interval(typed), **_given(typed, "anchor")}
+        case "at":
+            return {"at": typed.get("at", "").strip()}
+        case "several":
+            return _json(typed, "several", "schedule", [], problems)
+        case _:
+            return None
+
+
+def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
+    """The whole job as the API takes it. An empty field is left out, so that it gets its
+    default; a number that is none stays text, so that it is refused in the API's words."""
+    catch_up: dict[str, int | str | None] = {"policy": typed.get("catch_up_policy") or None}
+    numbers = {name: number(typed[name]) for name in NUMBERS if typed.get(name, "").strip()}
+    for name in ("window", "limit"):
+        catch_up[name] = numbers.pop(f"catch_up_{name}", None)
+    timeout = {"timeout": numbers.pop("timeout")} if "timeout" in numbers else {}
+    answer = {"yes": True, "no": False}.get(typed.get("idempotent", ""))
+    return {
+        "name": typed.get("name", ""),
+        "description": typed.get("description", ""),
+        "runbook": typed.get("runbook", ""),
+        "schedule": schedule_of(typed, problems),
+        "target": _target(typed, problems),
+        **({} if answer is None else {"idempotent": answer}),
+        "retries": numbers,
+        "retry_unsent": bool(typed.get("retry_unsent")),
+        **timeout,
+        "catch_up": {name: value for name, value in catch_up.items() if value is not None},
+        **({"queue": typed["queue"]} if typed.get("queue") else {}),
+    }
+
+
+def typed_of(definition: Definition) -> dict[str, str]:
+    """What the page shows of a job: `shape_of`, backwards. Secret headers are masked."""
+    d = definition
+    return {
+        "name": d.name,
+        "description": d.description,
+        "runbook": d.runbook,
+        **_typed_schedule(d.schedule),
+        **_typed_target(targets.masked(d.target)),
+        "idempotent": "yes" if d.idempotent else "no",
+        "retry_unsent": "on" if d.retry_unsent else "",
+        "catch_up_policy": d.catch_up_policy,
+        "queue": d.queue,
+        **{name: str(getattr(d, name)) for name in NUMBERS},
+    }
+
+
+def number(text: str) -> int | str:
+    """A whole number where the text is one (of a size that any field could hold)."""
+    return int(text) if _DIGITS.fullmatch(text.strip()) else text
+
+
+def _interval(typed: Typed) -> int | str:
+    count = number(typed.get("every", ""))
+    return count if isinstance(count, str) else count * UNITS.get(typed.get("unit", ""), 1)
+
+
+def _given(typed: Typed, field: str) -> dict[str, str]:
+    text = typed.get(field, "").strip()
+    return {field: text} if text else {}
+
+
+def _target(typed: Typed, problems: list[Problem]) -> object:
+    match typed.get("target_kind"):
+        case "http":
+            return {
+                "type": "http",
+                "method": typed.get("method") or "POST",
+                "url": typed.get("url", "").strip(),
+                "headers": _headers(typed.get("headers", ""), problems),
+                "body": _json(typed, "body", "target.body", None, problems),
+            }
+        case "task":
+            return {
+                "type": "task",
+                "name": typed.get("task_name", ""),
+                "args": _json(typed, "args", "target.args", [], problems),
+                "kwargs": _json(typed, "kwargs", "target.kwargs", {}, problems),
+            }
+        case _:
+            return None
+
+
+def _headers(text: str, problems: list[Problem]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for count, line in enumerate(text.splitlines(), start=1):
+        name, colon, value = line.partition(":")
+        if not line.strip():
+            continue
+        if not colon or not name.strip():
+            hint = "Write one header a line, as Accept: application/json."
+            problems.append(Problem("target.headers", f"Line {count} has no name and colon.", hint))
+        elif name.strip() in found:
+            problems.append(Problem("target.headers", f"{name.strip()} is given twice."))
+        else:
+            found[name.strip()] = value.strip()
+    return found
+
+
+def _json(typed: Typed, field: str, path: str, empty: object, problems: list[Problem]) -> object:
+    text = typed.get(field, "")
+    if not text.strip():
+        return empty
+    try:
+        return strict_json.read(text.encode())
+    except TargetError as error:
+        inside = f"{error.field}: " if error.field != "$" else ""
+        problems.append(Problem(path, f"{inside}{error.message}", f"{error.hint} {_JSON_HINT}"))
+        return empty
+
+
+def _typed_schedule(found: tuple[schedules.Schedule, ...]) -> dict[str, str]:
+    match found:
+        case (schedules.Cron(expression, timezone, dst),):
+            kind = {"schedule_kind": "cron", "cron": expression}
+            return {**kind, "timezone": timezone, "dst": dst}
+        case (schedules.Every(seconds, anchor),):
+            unit = next(unit for unit in reversed(UNITS) if seconds % UNITS[unit] == 0)
+            count = {"every": str(seconds // UNITS[unit]), "unit": unit}
+            shown = schedules.canonical_instant(anchor)
+            return {"schedule_kind": "every", **count, "anchor": shown}
+        case (schedules.At(moment),):
+            return {"schedule_kind": "at", "at": schedules.canonical_instant(moment)}
+        case _:
+            text = json.dumps(schedules.dump(found), ensure_ascii=False, indent=2)
+            return {"schedule_kind": "several", "several": text}
+
+
+def _typed_target(target: targets.Target) -> dict[str, str]:
+    match target:
+        case HttpTarget(method, url, headers, body):
+            lines = "\n".join(f"{name}: {value}" for name, value in headers.items())
+            sent = {} if body is None else {"body": _text(body)}
+            return {"target_kind": "http", "method": method, "url": url, "headers": lines, **sent}
+        case TaskTarget(name, args, kwargs):
+            given = {"args": _text(args), "kwargs": _text(kwargs)}
+            return {"target_kind": "task", "task_name": name, **given}
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

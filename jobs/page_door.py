@@ -1,0 +1,75 @@
+"""What every page asks first: who is there, and what may they do in this team."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, resolve_url
+from django.views.decorators.cache import never_cache
+from django_htmx.http import HttpResponseClientRedirect
+
+from jobs.models import Job, Membership, User
+from jobs.models.job import JobQuerySet
+from jobs.roles import Act, may
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def page(view: View[P]) -> View[P]:
+    """A page with a team's data: for people who have signed in, and kept by no cache."""
+    return never_cache(login_required(view))
+
+
+def fragment(view: View[P]) -> View[P]:
+    """As `page`, for a part of one. A redirect to the sign-in page would be followed and land
+    inside the page; htmx is told to leave it instead."""
+    opened = page(view)
+
+    @wraps(view)
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if request.user.is_authenticated or not request.headers.get("HX-Request"):
+            return opened(request, *args, **kwargs)
+        htmx = getattr(request, "htmx", None)
+        back = (htmx and htmx.current_url_abs_path) or "/"
+        return HttpResponseClientRedirect(f"{resolve_url('sign-in')}?{urlencode({'next': back})}")
+
+    return guarded
+
+
+def person(request: HttpRequest) -> User:
+    """Who has signed in. Raises PermissionDenied where nobody has."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied
+    return request.user
+
+
+def jobs_of(request: HttpRequest, act: Act = Act.READ) -> JobQuerySet:
+    """The jobs of the teams in which this person may do this."""
+    return Job.objects.where(person(request).id, act)
+
+
+def job_for(request: HttpRequest, job_id: UUID, act: Act = Act.READ) -> Job:
+    """The job, for this. Another team's is 404, as if it were not there; without leave, 403."""
+    job = get_object_or_404(jobs_of(request), id=job_id)
+    demand(request, job.team_id, act)
+    return job
+
+
+def acts(request: HttpRequest, team_id: UUID) -> frozenset[Act]:
+    """What this person may do in a team, by their role as of now."""
+    found = Membership.objects.filter(team_id=team_id, user_id=person(request).id).first()
+    return frozenset(act for act in Act if found and may(found.role, act))
+
+
+def demand(request: HttpRequest, team_id: UUID, act: Act) -> None:
+    """Raises PermissionDenied unless this person may do this in the team."""
+    if act not in acts(request, team_id):
+        raise PermissionDenied

@@ -1,0 +1,118 @@
+"""Times and schedules on the page."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from jobs import schedules, words, zones
+from jobs.models import Job
+from jobs.schedule_errors import ScheduleError
+
+register = template.Library()
+
+
+@register.simple_tag
+def moment(at: datetime | None, job: Job | None = None) -> str:
+    """An instant in the zone of the job's schedule, with UTC beside it; an en dash for None."""
+    if at is None:
+        return "–"
+    zone = zone_of(job) if job else ""
+    shown = format_html(
+        '<time datetime="{}">{}</time>', schedules.canonical_instant(at), _in(at, zone)
+    )
+    if not zone:
+        return shown
+    return format_html('{} <span class="utc">{}</span>', shown, _in(at, ""))
+
+
+@register.filter
+def local(previewed: schedules.PreviewedMoment) -> SafeString:
+    """A previewed moment on the clock of its schedule, with the clock's offset."""
+    at = datetime.fromisoformat(previewed.local)
+    offset = at.isoformat()[-6:]
+    return format_html(
+        '<time datetime="{}">{} <span class="utc">{}</span></time>',
+        schedules.canonical_instant(previewed.moment),
+        _day_and_time(at),
+        "UTC" if offset == "+00:00" else f"UTC{offset}",
+    )
+
+
+@register.filter
+def short_utc(previewed: schedules.PreviewedMoment) -> str:
+    """A previewed moment in UTC, as `Mon 23:00`: its date stands beside it, in the local time."""
+    seconds = ":%S" if previewed.moment.second or previewed.moment.microsecond else ""
+    return f"{previewed.moment:%a %H:%M{seconds}}"
+
+
+@register.filter
+def in_words(job: Job) -> str:
+    """The job's schedule in words; its expression where it has no short ones."""
+    try:
+        return words.of_schedules(schedules.load(job.schedule)) or expression(job)
+    except ScheduleError:  # the zone data in use has lost its zone
+        return expression(job)
+
+
+@register.filter
+def expression(job: Job) -> str:
+    """The cron expressions of a job, as they were written."""
+    found = [str(item["cron"]) for item in job.schedule if "cron" in item]
+    return "; ".join(found)
+
+
+@register.filter
+def zone_of(job: Job) -> str:
+    """The first zone that the job's schedule names; empty where it names none or UTC."""
+    named = [str(item["timezone"]) for item in job.schedule if "timezone" in item]
+    return named[0] if named and named[0] != "UTC" else ""
+
+
+@register.filter
+def ago(at: datetime | None) -> str:
+    """How long ago, or in how long, by this host's clock: for reading, never for deciding."""
+    if at is None:
+        return ""
+    away = datetime.now(UTC) - at
+    return f"{span(away)} ago" if away >= timedelta() else f"in {span(-away)}"
+
+
+@register.filter
+def span(length: timedelta | float) -> str:
+    """A length of time (seconds, if a number) in its two largest units: `1 m 20 s`."""
+    seconds = length.total_seconds() if isinstance(length, timedelta) else float(length)
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    parts: list[str] = []
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+        count, seconds = divmod(seconds, size)
+        if count or parts:
+            parts.append(f"{count:.0f} {unit}" if count else "")
+    return " ".join(parts[:2]).strip()
+
+
+@register.filter
+def pretty(value: Any) -> str:
+    """JSON for people; text as it is."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _in(at: datetime, zone: str) -> str:
+    if not zone:
+        return f"{_day_and_time(at.astimezone(UTC))} UTC"
+    try:
+        there = at.astimezone(zones.zone(zone))
+    except ScheduleError:  # the zone data in use has lost it
+        return _in(at, "")
+    return f"{_day_and_time(there)} {zone.rpartition('/')[2].replace('_', ' ')}"
+
+
+def _day_and_time(at: datetime) -> str:
+    seconds = f":{at:%S}" if at.second or at.microsecond else ""
+    return f"{at:%a} {at.day} {at:%b %Y %H:%M}{seconds}"

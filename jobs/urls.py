@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path
+
+from jobs import views
+
+urlpatterns = [
+    path(
+        "sign-in/",
+        LoginView.as_view(
+            redirect_authenticated_user=True, template_name="registration/login.html"
+        ),
+        name="sign-in",
+    ),
+    path("sign-out/", LogoutView.as_view(), name="sign-out"),
+    path("jobs/new/", views.job_new, name="job-new"),
+    path("jobs/preview/", views.job_preview, name="job-preview"),
+    path("jobs/<uuid:job_id>/", views.job, name="job"),
+    path("jobs/<uuid:job_id>/edit/", views.job_edit, name="job-edit"),
+    path("jobs/<uuid:job_id>/pause/", views.job_pause, name="job-pause"),
+    path("jobs/<uuid:job_id>/resume/", views.job_resume, name="job-resume"),
+    path("jobs/<uuid:job_id>/delete/", views.job_delete, name="job-delete"),
+]

@@ -1,0 +1,207 @@
+"""The pages of one job: register, look, edit, pause, resume, delete.
+
+Each opens a rule of `editing`; whoever comes too late is told what happened meanwhile. The
+pages that show jobs and runs together stand in `runs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from jobs import clock, editing, job_fields, previews, schedules, targets, zones
+from jobs.definitions import DefinitionError
+from jobs.forms import JobForm, PauseForm, definition_of
+from jobs.models import Job, Team
+from jobs.page_door import acts, fragment, job_for, page, person
+from jobs.roles import Act
+from jobs.version_lines import lines
+
+VERSIONS = 30  # shown on the page
+BLANK = {
+    "schedule_kind": "cron",
+    "timezone": "UTC",
+    "unit": "minutes",
+    "target_kind": "http",
+    "method": "POST",
+}
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def job_new(request: HttpRequest) -> HttpResponse:
+    """Register a job in one of the teams whose jobs this person may edit."""
+    teams = list(Team.objects.where(person(request).id, Act.EDIT))
+    if not teams:
+        return render(request, "jobs/no_team.html", status=403)
+    if request.method == "GET":
+        return _form_page(request, JobForm(teams=teams, initial=BLANK))
+    if "preview" in request.POST:
+        return _form_page(request, JobForm(teams=teams, initial=request.POST.dict()))
+    form = JobForm(request.POST, teams=teams)
+    job = form.is_valid() and _write(
+        form, lambda: editing.register(form.chosen_team, form.definition, by=person(request))
+    )
+    if not job:
+        return _form_page(request, form, status=422)
+    messages.success(request, f"{job.name} is registered.")
+    return redirect("job", job.id)
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def job_edit(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Edit a job, unless somebody else did since the page was opened."""
+    job = job_for(request, job_id, Act.EDIT)
+    if job.mirrored:
+        return _read_only(request, job)
+    try:
+        definition = definition_of(job)
+    except schedules.ScheduleError as error:
+        messages.error(request, f"This job cannot be edited here: {error}")
+        return redirect("job", job.id)
+    kept: dict[str, Any] = {"kept": definition.schedule, "paused": job.paused}
+    stored = job_fields.typed_of(definition)
+    if request.method == "GET":
+        return _form_page(request, JobForm(initial=stored, **kept), job)
+    if "preview" in request.POST:
+        return _form_page(request, JobForm(initial=request.POST.dict(), **kept), job)
+    form = JobForm(request.POST, initial=stored, **kept)
+    if request.POST.get("version") != str(job.version):
+        return _form_page(request, form, job, status=409)
+    if not form.is_valid() or not _write(
+        form, lambda: editing.edit(job.id, form.definition, by=person(request))
+    ):
+        return _form_page(request, form, job, status=422)
+    messages.success(request, "Saved. Runs that are due already keep what they were to call.")
+    return redirect("job", job.id)
+
+
+@fragment
+@require_GET
+def job_preview(request: HttpRequest) -> HttpResponse:
+    """The next moments of the schedule that is being typed."""
+    found = previews.of_typed(request.GET, clock.now())
+    return render(
+        request,
+        "jobs/_preview.html",
+        {"preview": found, "schedule_fields": SCHEDULE_FIELDS, "partial": True},
+    )
+
+
+SCHEDULE_FIELDS = ("cron", "timezone", "dst", "every", "anchor", "at", "several")
+
+
+@page
+@require_GET
+def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """One job: what it does, when, what became of it."""
+    return _job_page(request, job_for(request, job_id))
+
+
+@page
+@require_POST
+def job_pause(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Pause the job: no moment is due until it is resumed."""
+    job = job_for(request, job_id, Act.OPERATE)
+    form = PauseForm(request.POST)
+    if not form.is_valid():
+        return _job_page(request, job, form, status=422)
+    return _change(
+        request, job, lambda: editing.pause(job.id, form.pause, by=person(request)), "is paused"
+    )
+
+
+@page
+@require_POST
+def job_resume(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Resume the job from now on."""
+    job = job_for(request, job_id, Act.OPERATE)
+    return _change(
+        request, job, lambda: editing.resume(job.id, by=person(request)), "is active again"
+    )
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def job_delete(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Delete the job, once its name is typed."""
+    job = job_for(request, job_id, Act.EDIT)
+    if job.mirrored:
+        return _read_only(request, job)
+    typed = request.POST.get("name", "")
+    if request.method == "GET" or typed.strip() != job.name:
+        wrong = request.method == "POST"
+        context = {"job": job, "typed": typed, "wrong": wrong}
+        return render(request, "jobs/delete.html", context, status=422 if wrong else 200)
+    return _change(
+        request, job, lambda: editing.delete(job.id, by=person(request)), "is deleted", to="jobs"
+    )
+
+
+def _write(form: JobForm, write: Callable[[], Job]) -> Job | None:
+    """The job that was written; None when the form shows why it was not."""
+    try:
+        return write()
+    except editing.NameTaken as taken:
+        form.add_error("name", str(taken))
+    except DefinitionError as error:  # a mask that stands for no secret
+        form.refuse(error.problems)
+    except editing.Gone:
+        form.add_error(None, "Somebody deleted this job meanwhile. Nothing was saved.")
+    return None
+
+
+def _change(
+    request: HttpRequest, job: Job, change: Callable[[], object], done: str, to: str = "job"
+) -> HttpResponse:
+    try:
+        change()
+    except editing.Gone:
+        messages.error(request, f"Somebody deleted {job.name} meanwhile. Nothing was done.")
+        return redirect("jobs")
+    except editing.ReadOnly:
+        return _read_only(request, job)
+    messages.success(request, f"{job.name} {done}.")
+    return redirect(to) if to == "jobs" else redirect(to, job.id)
+
+
+def _read_only(request: HttpRequest, job: Job) -> HttpResponse:
+    messages.error(request, f"{editing.ReadOnly()} Nothing was done.")
+    return redirect("job", job.id)
+
+
+def _form_page(
+    request: HttpRequest, form: JobForm, job: Job | None = None, status: int = 200
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "job": job,
+        "preview": form.preview(),
+        "schedule_fields": SCHEDULE_FIELDS,
+        "zones": sorted(zones.names()),
+        "version": request.POST.get("version") or (job and job.version),
+        "overtaken": status == 409 and job and job.jobversion_set.select_related("by").last(),
+    }
+    return render(request, "jobs/form.html", context, status=status)
+
+
+def _job_page(
+    request: HttpRequest, job: Job, pause: PauseForm | None = None, status: int = 200
+) -> HttpResponse:
+    versions = job.jobversion_set.select_related("by").order_by("-number")[:VERSIONS]
+    context = {
+        "job": job,
+        "target": targets.masked(targets.load(job.target)),
+        "preview": previews.of_stored(job.schedule, clock.now()),
+        "acts": acts(request, job.team_id),
+        "pause": pause or PauseForm(),
+        "versions": [(version, lines(version.changes)) for version in versions],
+    }
+    return render(request, "jobs/job.html", context, status=status)

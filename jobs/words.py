@@ -1,0 +1,130 @@
+"""Schedules in plain words, where few words say exactly what the expression says. PURE.
+
+An expression that would need many words has none: the page then shows the expression alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jobs import cron
+from jobs.cron import Pattern
+from jobs.instants import canonical_instant
+from jobs.schedules import At, Cron, Every, Schedule
+
+_DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+_UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+_MOST_NAMED = 4  # of hours or days; more is a list that nobody reads
+
+
+def of_schedules(schedules: Sequence[Schedule]) -> str:
+    """The words of each schedule, joined; empty as soon as one has none."""
+    found = [of_schedule(schedule) for schedule in schedules]
+    return "; ".join(found) if all(found) else ""
+
+
+def of_schedule(schedule: Schedule) -> str:
+    """One schedule in words, beginning with a capital; empty where there are no short ones."""
+    match schedule:
+        case Cron(expression):
+            return _sentence(_of_pattern(cron.parse(expression)))
+        case Every(seconds):
+            return _sentence(f"every {of_seconds(seconds)}")
+        case At(moment):
+            return f"Once, at {canonical_instant(moment)}"
+
+
+def of_seconds(seconds: int) -> str:
+    """`90` → `90 seconds`, `7200` → `2 hours`, `60` → `minute` (as in «every minute»)."""
+    size, unit = next((size, unit) for size, unit in _UNITS if seconds % size == 0)
+    count = seconds // size
+    return unit if count == 1 else f"{count} {unit}s"
+
+
+def zones_of(schedules: Iterable[Schedule]) -> tuple[str, ...]:
+    """The zones that the schedules name, each once, in their order."""
+    return tuple(dict.fromkeys(item.timezone for item in schedules if isinstance(item, Cron)))
+
+
+def remark(expression: str) -> str:
+    """What a person who wrote this expression may not expect; empty for most."""
+    days = cron.parse(expression).days
+    if days.both:
+        return ""
+    return (
+        "Day of month and day of week are both set: the job is due on every day that matches "
+        "either of them."
+    )
+
+
+def _of_pattern(pattern: Pattern) -> str:
+    times, days = _times(pattern), _days(pattern)
+    if not times or days is None:
+        return ""
+    if times.startswith("every"):
+        return ", ".join(part for part in (times, days) if part)
+    return f"{days or 'every day'} {times}"
+
+
+def _times(pattern: Pattern) -> str:
+    minutes, hours = pattern.minutes, pattern.hours
+    if len(minutes) == 1 and len(hours) <= _MOST_NAMED:
+        return "at " + _and([f"{hour:02}:{minutes[0]:02}" for hour in hours])
+    if len(minutes) == 1 and (step := _step(hours, 24)):
+        return f"every {of_seconds(step * 3600)} at minute {minutes[0]}"
+    if len(hours) == 24 and (step := _step(minutes, 60)):
+        return f"every {of_seconds(step * 60)}"
+    return ""
+
+
+def _step(values: tuple[int, ...], end: int) -> int:
+    """The step of values that go round a clock of `end` evenly from 0 on; else 0."""
+    even = end % len(values) == 0 and values == tuple(range(0, end, end // len(values)))
+    return end // len(values) if even else 0
+
+
+def _days(pattern: Pattern) -> str | None:
+    """The words for the days; empty for every day, None where there are no short ones."""
+    rule = pattern.days
+    if rule.date_words or rule.weekday_words:
+        return None
+    dates = "" if len(rule.dates) == 31 else _dates(sorted(rule.dates))
+    weekdays = "" if len(rule.weekdays) == 7 else _weekdays(sorted(rule.weekdays))
+    if dates is None or weekdays is None or (rule.both and dates and weekdays):
+        return None
+    named = " or ".join(part for part in (dates, weekdays) if part)
+    if len(pattern.months) == 12:
+        return named
+    months = _and([_MONTHS[month - 1] for month in pattern.months])
+    return f"{named or 'every day'} in {months}" if len(pattern.months) <= _MOST_NAMED else None
+
+
+def _dates(dates: list[int]) -> str | None:
+    if len(dates) > _MOST_NAMED:
+        return None
+    return f"on the {_and([_ordinal(date) for date in dates])} of the month"
+
+
+def _weekdays(weekdays: list[int]) -> str | None:
+    if weekdays == [1, 2, 3, 4, 5]:
+        return "Monday to Friday"
+    if len(weekdays) > _MOST_NAMED:
+        return None
+    return "on " + _and([_DAYS[day] for day in weekdays])
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if 10 < number < 20 else ending}"
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,38 @@
+"""Which runs a page may show or act on: the counterpart of jobs/page_door.py."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.shortcuts import get_object_or_404
+
+from jobs.page_door import demand, person
+from jobs.roles import Act
+from runs.models import Run
+from runs.models.run import RunQuerySet
+
+# What a list shows of a run and its job: not the snapshot, the widest column of the widest table.
+_LISTED = (
+    *("id", "key", "due_at", "skipped_until", "skipped_count", "state", "effect", "review_class"),
+    *("reason", "origin", "idempotent", "attempt", "failures", "max_attempts"),
+    *("created_at", "started_at", "finished_at"),
+    *("job__name", "job__schedule", "job__deleted_at", "job__runbook", "job__team__slug"),
+)
+
+
+def runs_of(request: HttpRequest) -> RunQuerySet:
+    """The runs of this person's teams."""
+    return Run.objects.where(person(request).id)
+
+
+def listed(request: HttpRequest) -> RunQuerySet:
+    """The same for a list, newest first."""
+    return runs_of(request).only(*_LISTED).order_by("-id")
+
+
+def run_for(request: HttpRequest, run_id: UUID, act: Act = Act.READ) -> Run:
+    """The run, for this. Another team's is 404, as if it were not there; without leave, 403."""
+    run = get_object_or_404(runs_of(request), id=run_id)
+    demand(request, run.job.team_id, act)
+    return run

@@ -1,0 +1,82 @@
+"""The story of one run, told from its rows: what happened when, and how long between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from runs.models import Attempt, Decision, Run
+from runs.states import Origin, State
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that happened. `glyph` names a state whose sign fits it; `gap` is the time
+    since the entry before it."""
+
+    at: datetime
+    glyph: str
+    title: str
+    detail: str = ""
+    gap: timedelta | None = None
+
+
+def tell(run: Run, attempts: Iterable[Attempt], decisions: Iterable[Decision]) -> list[Entry]:
+    """The entries, oldest first."""
+    found = [*_birth(run), *_sending(run)]
+    for attempt in attempts:
+        found += _attempt(attempt)
+    found += [_decision(decision) for decision in decisions]
+    found.sort(key=lambda entry: entry.at)  # stable: of two at one instant the cause stands first
+    if run.finished_at:  # last, though the decision that ended it is written a moment later
+        found.append(_ending(run, run.finished_at))
+    return [*found[:1], *(_after(before, entry) for before, entry in pairwise(found))]
+
+
+def _birth(run: Run) -> Iterator[Entry]:
+    if run.due_at:
+        yield Entry(run.due_at, "claimed", "Due")
+    asked = run.origin == Origin.HAND
+    title = "Asked for by hand" if asked else "Written down by a beat"
+    yield Entry(run.created_at, "claimed", title, f"version {run.job_version} of the job")
+
+
+def _sending(run: Run) -> Iterator[Entry]:
+    if run.sent_at:
+        times = f", {run.sends} times in all" if run.sends > 1 else ""
+        yield Entry(run.sent_at, "enqueued", f"Sent to the queue {run.queue}{times}")
+
+
+def _attempt(attempt: Attempt) -> Iterator[Entry]:
+    name = f"Attempt {attempt.number}"
+    yield Entry(attempt.started_at, "running", f"{name} started", f"on {attempt.worker}")
+    if attempt.intent_at:
+        detail = "from here on it may have taken effect"
+        yield Entry(attempt.intent_at, "running", f"{name} began the call", detail)
+    if attempt.ended_at:
+        glyph = _GLYPHS.get(attempt.outcome, "failed")
+        effect = f"effect: {attempt.effect}" if attempt.effect else ""
+        detail = " · ".join(part for part in (attempt.reason, effect) if part)
+        yield Entry(attempt.ended_at, glyph, f"{name}: {attempt.outcome}", detail)
+
+
+def _decision(decision: Decision) -> Entry:
+    who = decision.by.get_username() if decision.by else "Somebody who is gone"
+    did = decision.decision.replace("_", " ")
+    glyph = State(decision.to_state).lower()
+    return Entry(decision.at, glyph, f"{who} decided: {did}", decision.note)
+
+
+def _ending(run: Run, at: datetime) -> Entry:
+    return Entry(at, run.state.lower(), f"Ended: {run.state.lower()}", run.reason)
+
+
+def _after(before: Entry, entry: Entry) -> Entry:
+    gap = entry.at - before.at
+    shown = gap if gap >= timedelta(milliseconds=1) else None
+    return Entry(entry.at, entry.glyph, entry.title, entry.detail, shown)
+
+
+_GLYPHS = {"succeeded": "succeeded", "unknown": "review", "lost": "review", "later": "retrying"}

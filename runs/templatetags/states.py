@@ -1,0 +1,43 @@
+"""States on the page: glyph, word and colour, in this order of importance."""
+
+from __future__ import annotations
+
+from django import template
+
+from runs.models import Run
+from runs.states import State
+
+register = template.Library()
+_MOST = 99  # a count in the rail never reads more rows than that
+
+WORDS = {
+    State.CLAIMED: "Claimed",
+    State.ENQUEUED: "Enqueued",
+    State.RUNNING: "Running",
+    State.RETRYING: "Retrying",
+    State.SUCCEEDED: "Succeeded",
+    State.DEAD: "Dead letter",
+    State.REVIEW: "Needs review",
+    State.CLOSED: "Closed",
+    State.SKIPPED: "Skipped",
+    State.CANCELLED: "Cancelled",
+}
+
+
+@register.inclusion_tag("runs/_state.html")
+def state(name: str) -> dict[str, str]:
+    """The state's glyph and word. The glyphs stand in base.html, once a page."""
+    return {"glyph": name.lower(), "word": WORDS[State(name)]}
+
+
+@register.filter
+def state_word(name: str) -> str:
+    return WORDS[State(name)]
+
+
+@register.simple_tag
+def resting(user_id: int | None, name: str) -> str:
+    """How many runs of this person's teams rest in a state; empty for none."""
+    rows = Run.objects.where(user_id).filter(state=State(name))
+    count = rows.order_by()[: _MOST + 1].count()
+    return "" if not count else f"{_MOST}+" if count > _MOST else str(count)

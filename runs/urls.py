@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from django.urls import path
+
+from runs import action_views, views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("jobs/", views.jobs, name="jobs"),
+    path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),
+    path("jobs/<uuid:job_id>/run-now/", action_views.run_now, name="job-run-now"),
+    path("runs/", views.runs, name="runs"),
+    path("runs/<uuid:run_id>/", views.run, name="run"),
+    path("runs/<uuid:run_id>/decide/", action_views.decide, name="run-decide"),
+    path("runs/<uuid:run_id>/replay/", action_views.replay_run, name="run-replay"),
+    path("runs/<uuid:run_id>/discard/", action_views.discard_run, name="run-discard"),
+    path("runs/<uuid:run_id>/cancel/", action_views.cancel_run, name="run-cancel"),
+    path("review/", views.review, name="review"),
+    path("dead-letters/", views.dead_letters, name="dead-letters"),
+]

@@ -1,0 +1,160 @@
+"""The pages that show runs, and those that show jobs together with their runs."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import OuterRef, Subquery
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET
+
+from jobs.models import Job, Team
+from jobs.page_door import acts, fragment, job_for, jobs_of, page, person
+from jobs.roles import Act
+from jobs.targets import TargetError, load, masked
+from runs import review_facts, story
+from runs.forms import DecisionForm, JobFilter, NoteForm, RunFilter
+from runs.models import Run
+from runs.page_door import listed, run_for
+from runs.states import RESTING, STARTABLE, State
+
+SIZE = 50  # rows of a page
+RECENT = 10  # runs on a job's page
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    """The first page."""
+    return redirect("jobs")
+
+
+@page
+@require_GET
+def jobs(request: HttpRequest) -> HttpResponse:
+    """The jobs of this person's teams, each with what became of it last."""
+    asked = JobFilter(request.GET, teams=_teams(request))
+    newest = Run.objects.filter(job=OuterRef("pk")).order_by("-id").values("id")[:1]
+    rows = asked.applied(jobs_of(request)).select_related("team", "due")
+    found = list(rows.annotate(last_run_id=Subquery(newest))[: SIZE + 1])
+    shown = found[:SIZE]
+    context = {
+        "filter": asked,
+        "rows": _with_last_run(request, shown),
+        "more": _address(request, after=shown[-1].id) if len(found) > SIZE else None,
+        "may_register": bool(_teams(request, Act.EDIT)),
+    }
+    return render(request, "runs/jobs.html", context)
+
+
+@page
+@require_GET
+def runs(request: HttpRequest) -> HttpResponse:
+    """The runs of this person's teams, newest first."""
+    asked = RunFilter(request.GET, teams=_teams(request))
+    found = list(asked.applied(listed(request))[: SIZE + 1])
+    context = {
+        "filter": asked,
+        "runs": found[:SIZE],
+        "more": _address(request, before=found[SIZE - 1].id) if len(found) > SIZE else None,
+        "newest": _address(request, before="") if request.GET.get("before") else None,
+    }
+    return render(request, "runs/runs.html", context)
+
+
+@page
+@require_GET
+def review(request: HttpRequest) -> HttpResponse:
+    """The runs that wait for a person, the oldest first."""
+    return _resting(request, State.REVIEW, "runs/review.html")
+
+
+@page
+@require_GET
+def dead_letters(request: HttpRequest) -> HttpResponse:
+    """The runs whose attempts are used up, the oldest first."""
+    return _resting(request, State.DEAD, "runs/dead_letters.html")
+
+
+@fragment
+@require_GET
+def job_runs(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """The newest runs of a job, for its page."""
+    job = job_for(request, job_id)
+    rows = listed(request).filter(job=job)[:RECENT]
+    return render(request, "runs/_job_runs.html", {"job": job, "runs": rows})
+
+
+@page
+@require_GET
+def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """One run: what it was to do, what happened, what may be done now."""
+    return run_page(request, run_for(request, run_id))
+
+
+def run_page(
+    request: HttpRequest, run: Run, form: NoteForm | None = None, status: int = 200
+) -> HttpResponse:
+    """The page of a run; `form` shows what was wrong with the decision just sent."""
+    attempts = list(run.attempts.all())
+    decisions = list(run.decisions.select_related("by").order_by("at"))
+    in_review = run.state == State.REVIEW
+    context = {
+        "run": run,
+        "job": run.job,
+        "attempts": attempts,
+        "story": story.tell(run, attempts, decisions),
+        "decisions": decisions,
+        "target": _target(run.snapshot),
+        "facts": review_facts.of(run.review_class, run.effect) if in_review else None,
+        "form": _form(run, form),
+        "may_act": Act.OPERATE in acts(request, run.job.team_id),
+        "cancellable": run.state in STARTABLE,
+    }
+    return render(request, "runs/run.html", context, status=status)
+
+
+def _form(run: Run, sent: NoteForm | None) -> NoteForm:
+    """The form that was sent, if it is still the one for this state; else a blank one."""
+    kind = DecisionForm if run.state == State.REVIEW else NoteForm
+    return sent if type(sent) is kind else kind(initial={"token": run.attempt}, label_suffix="")
+
+
+def _target(snapshot: dict[str, Any]) -> Any:
+    """What the run calls, secrets masked; None where a newer version wrote it."""
+    try:
+        return masked(load(snapshot))
+    except TargetError:
+        return None
+
+
+def _resting(request: HttpRequest, state: State, template: str) -> HttpResponse:
+    if state not in RESTING:
+        raise ValueError(state)
+    asked = RunFilter({"before": request.GET.get("after", "")}, teams=[])
+    after = asked.cleaned_data["before"] if asked.is_valid() else None
+    rows = listed(request).filter(state=state, **({"id__gt": after} if after else {}))
+    found = list(rows.order_by("id")[: SIZE + 1])
+    more = _address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None
+    return render(request, template, {"runs": found[:SIZE], "more": more, "after": after})
+
+
+def _teams(request: HttpRequest, act: Act = Act.READ) -> list[str]:
+    rows = Team.objects.where(person(request).id, act)
+    return list(rows.values_list("slug", flat=True))
+
+
+def _with_last_run(request: HttpRequest, shown: list[Any]) -> list[tuple[Job, Run | None]]:
+    wanted = [job.last_run_id for job in shown if job.last_run_id]
+    last = {run.id: run for run in listed(request).filter(id__in=wanted)}
+    return [(job, last.get(job.last_run_id)) for job in shown]
+
+
+def _address(request: HttpRequest, **changed: object) -> str:
+    """This page's address with other parameters; an empty one is left out."""
+    parameters: QueryDict = request.GET.copy()
+    for name, value in changed.items():
+        parameters.pop(name, None)
+        if value:
+            parameters[name] = str(value)
+    return f"?{parameters.urlencode()}"

@@ -1,0 +1,146 @@
+"""A person registers a job, pauses it, resumes it and runs it, in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from jobs.models import Job
+from runs.models import Run
+from tests import make, servers
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+_VIOLATIONS = """
+document.addEventListener("securitypolicyviolation", (event) =>
+  console.error(`refused by policy: ${event.violatedDirective} ${event.blockedURI}`));
+"""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    servers.require("chromium")
+    with sync_playwright() as playwright:
+        # Playwright's event loop lives in this thread, and Django would refuse it the database.
+        before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
+        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        yield browser
+        browser.close()
+        if before is None:
+            del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture(params=[1280, 390], ids=["desk", "phone"])
+def page(request: pytest.FixtureRequest, chromium: Browser, live_server: object) -> Iterator[Page]:
+    """A page of somebody who has not signed in; whatever its console reports fails the test."""
+    context = chromium.new_context(
+        base_url=str(live_server), viewport={"width": request.param, "height": 900}
+    )
+    context.add_init_script(_VIOLATIONS)
+    page = context.new_page()
+    reported: list[str] = []
+    page.on("console", lambda message: reported.append(message.text))
+    page.on("pageerror", lambda error: reported.append(str(error)))
+    yield page
+    context.close()
+    # A form that is sent back with its errors is 422, which the browser itself remarks on.
+    assert [line for line in reported if "status of 422" not in line] == []
+
+
+def sign_in(page: Page) -> None:
+    user = make.editor(make.team())
+    user.set_password("open-sesame")
+    user.save()
+    page.goto("/sign-in/")
+    page.get_by_label("Username").fill("editor")
+    page.get_by_label("Password").fill("open-sesame")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+
+
+def test_a_job_from_its_first_letter_to_its_first_run(page: Page) -> None:
+    sign_in(page)
+    page.get_by_role("link", name="Register a job").click()
+    moments = page.locator("#preview tbody tr")
+    expect(moments).to_have_count(0)
+
+    # Ten moments appear while the expression is typed, and an error at its field.
+    page.get_by_label("Time zone").fill("America/New_York")
+    page.get_by_label("Expression", exact=True).press_sequentially("0 18 * * 1-5", delay=20)
+    expect(moments).to_have_count(10)
+    expect(page.locator("#preview")).to_contain_text("Monday to Friday at 18:00")
+    page.get_by_label("Expression", exact=True).fill("0 25 * * *")
+    expect(page.locator("#id_cron_error")).to_contain_text("hour")
+    page.get_by_label("Expression", exact=True).fill("0 18 * * 1-5")
+    expect(page.locator("#id_cron_error")).to_be_hidden()
+    expect(moments).to_have_count(10)
+
+    # What is missing is named; what was typed stays.
+    page.get_by_label("Name", exact=True).fill("settle")
+    page.get_by_label("URL").fill("https://ledger.example/settle")
+    page.get_by_role("button", name="Register").click()
+    expect(page.locator("#id_idempotent_error")).to_contain_text("repeated without harm")
+    expect(page.get_by_label("Expression", exact=True)).to_have_value("0 18 * * 1-5")
+    page.get_by_label("No, it must never be repeated blindly.").check()
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_text("settle is registered.")).to_be_visible()
+    expect(page.locator("#runs")).to_contain_text("It has not run yet.")
+    job = Job.objects.get()
+    assert (job.name, job.idempotent) == ("settle", False)
+
+    page.get_by_text("Pause…").click()
+    page.get_by_label("Reason").fill("The ledger moves.")
+    page.get_by_role("button", name="Pause settle").click()
+    expect(page.get_by_text("settle is paused.")).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("settle is active again.")).to_be_visible()
+
+    page.get_by_role("link", name="Run now…").click()
+    expect(page.get_by_text("This job is not safe to repeat.")).to_be_visible()
+    page.get_by_role("button", name="Run it now").click()
+    expect(page.get_by_text("A run of settle is on its way.")).to_be_visible()
+    assert Run.objects.get().job_id == job.id
+
+
+def test_only_the_chosen_kind_of_schedule_is_shown(page: Page) -> None:
+    sign_in(page)
+    page.goto("/jobs/new/")
+    every = page.get_by_label("Every", exact=True)
+    expect(every).to_be_hidden()
+    page.get_by_label("Every so often").check()
+    expect(every).to_be_visible()
+    expect(page.get_by_label("Expression", exact=True)).to_be_hidden()
+    every.fill("5")
+    expect(page.locator("#preview tbody tr")).to_have_count(10)
+    expect(page.locator("#preview")).to_contain_text("Every 5 minutes")
+
+
+def test_no_page_is_wider_than_its_window(page: Page) -> None:
+    sign_in(page)
+    job = make.job(make.team(), name="x" * 120, description="y" * 300)
+    run = make.run(job, reason="z" * 400)
+    for path in (
+        "/jobs/",
+        f"/jobs/{job.id}/",
+        f"/jobs/{job.id}/edit/",
+        "/runs/",
+        f"/runs/{run.id}/",
+    ):
+        page.goto(path)
+        page.wait_for_load_state("networkidle")
+        wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(wider) == 0, path

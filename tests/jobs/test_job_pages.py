@@ -1,0 +1,262 @@
+"""The pages of a job, as a person without JavaScript uses them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from jobs import clock, editing, schedules
+from jobs.models import Job, Team, User
+from tests import make
+from tests.pages import Browser, Page, typed
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def team() -> Team:
+    return make.team()
+
+
+@pytest.fixture
+def editor(team: Team) -> User:
+    return make.editor(team)
+
+
+@pytest.fixture
+def browser(editor: User) -> Browser:
+    return Browser(editor)
+
+
+# ── the page ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_page_shows_the_definition_and_the_next_ten_moments(browser: Browser) -> None:
+    page = browser.send("/jobs/new/", typed(runbook="Call the ledger."))
+    for words in (
+        "Monday to Friday at 18:00",
+        "POST https://ledger.example/settle",
+        "Call the ledger.",
+    ):
+        assert words in page.words
+    assert len(page.all("time")) >= 10
+
+
+def test_a_job_without_a_moment_to_come_is_finished(browser: Browser, team: Team) -> None:
+    soon = schedules.canonical_instant(clock.now() + timedelta(days=1))
+    job = make.job(team, schedule={"at": soon})
+    job.due.delete()
+    assert "never again" in browser.get(f"/jobs/{job.id}/").words
+
+
+def test_the_versions_say_who_changed_what(browser: Browser) -> None:
+    browser.send("/jobs/new/", typed())
+    job = Job.objects.get()
+    edit = f"/jobs/{job.id}/edit/"
+    kept = "Authorization: ********\nAccept: text/plain"
+    browser.send(edit, typed(timeout="60", headers=kept, version="1"))
+    page = browser.get(f"/jobs/{job.id}/")
+    assert "Version 2" in page.words
+    assert "by editor" in page.words
+    assert "from 300 → to 60" in page.words
+    assert "from application/json → to text/plain" in page.words
+    assert "target.headers.Accept" in page.words
+    assert "sealed:" not in page.html
+
+
+def test_a_job_whose_zone_is_gone_is_still_shown(browser: Browser, team: Team) -> None:
+    job = make.job(team)
+    lost = [{"cron": "0 3 1 1 *", "timezone": "Gone/Away", "dst": "once"}]
+    Job.objects.filter(id=job.id).update(schedule=lost)
+    assert "0 3 1 1 *" in browser.get("/jobs/").words
+    assert "not a known time zone" in browser.get(f"/jobs/{job.id}/").words
+    assert "cannot be edited here" in browser.get(f"/jobs/{job.id}/edit/").words
+
+
+# ── edit ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        {"cron": "*/7 3 L * *", "timezone": "Asia/Kolkata", "dst": "wall"},
+        {"every": 5400, "anchor": "2026-01-01T00:00:00.500000Z"},
+        {"at": "2999-01-01T00:00:00Z"},
+        [{"cron": "0 1 * * *"}, {"every": 90, "anchor": "2026-01-01T00:00:00Z"}],
+    ],
+)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"idempotent": False, "retry_unsent": True, "description": "two\nlines ", "runbook": "\nx"},
+        {
+            "target": {
+                "type": "http",
+                "method": "GET",
+                "url": "https://a.example",
+                "body": [1, "ü", None],
+            }
+        },
+    ],
+)
+def test_saving_the_form_as_it_was_opened_changes_nothing(
+    browser: Browser, team: Team, schedule: object, changes: dict[str, Any]
+) -> None:
+    job = make.job(team, schedule=schedule, **changes)
+    before = editing.stored_shape(Job.objects.get())
+    page = browser.get(f"/jobs/{job.id}/edit/")
+    answer = browser.send(f"/jobs/{job.id}/edit/", as_it_stands(page))
+    assert answer.status == 200, answer.words
+    assert editing.stored_shape(Job.objects.get()) == before
+    assert job.jobversion_set.count() == 1
+
+
+def test_a_one_off_that_has_fired_can_still_be_described(browser: Browser, team: Team) -> None:
+    job = make.job(team, schedule={"at": "2999-01-01T00:00:00Z"})
+    past = [{"at": "2020-01-01T00:00:00Z"}]
+    Job.objects.filter(id=job.id).update(schedule=past)
+    fields = as_it_stands(browser.get(f"/jobs/{job.id}/edit/"))
+    answer = browser.send(f"/jobs/{job.id}/edit/", {**fields, "description": "It was once."})
+    assert answer.status == 200, answer.words
+    assert Job.objects.get().description == "It was once."
+
+
+def test_a_secret_is_not_sent_to_another_host(browser: Browser) -> None:
+    browser.send("/jobs/new/", typed())
+    job = Job.objects.get()
+    masked = typed(headers="Authorization: ********", url="https://evil.example/", version="1")
+    page = browser.send(f"/jobs/{job.id}/edit/", masked)
+    assert page.status == 422
+    assert "another host" in page.error("headers")
+
+
+def test_an_edit_of_what_somebody_else_changed_is_refused_with_who(
+    browser: Browser, team: Team
+) -> None:
+    job = make.job(team)
+    fields = as_it_stands(browser.get(f"/jobs/{job.id}/edit/"))
+    editing.pause(job.id, editing.Pause("a move"), by=make.operator(team))
+    page = browser.send(f"/jobs/{job.id}/edit/", {**fields, "name": "renamed"})
+    assert page.status == 409
+    assert "operator changed this job" in page.words
+    assert page.value("name") == "renamed"
+    assert Job.objects.get().name == job.name
+    again = browser.send(f"/jobs/{job.id}/edit/", {**fields, "name": "renamed"})
+    assert again.status == 409, "sending it once more is no way round"
+
+
+def test_a_paused_job_stays_paused_through_an_edit(browser: Browser, team: Team) -> None:
+    job = make.job(team)
+    editing.pause(job.id, editing.Pause("a move"), by=None)
+    fields = as_it_stands(browser.get(f"/jobs/{job.id}/edit/"))
+    browser.send(f"/jobs/{job.id}/edit/", {**fields, "description": "moved"})
+    job.refresh_from_db()
+    assert (job.paused, job.paused_reason, job.description) == (True, "a move", "moved")
+
+
+# ── pause, resume, delete ────────────────────────────────────────────────────────────────
+
+
+def test_a_pause_needs_a_reason_and_says_what_will_not_fire(browser: Browser, team: Team) -> None:
+    job = make.job(team)
+    assert "would not fire" in browser.get(f"/jobs/{job.id}/").words
+    page = browser.post(f"/jobs/{job.id}/pause/", reason=" ")
+    assert page.status == 422
+    assert "needs a reason" in page.error("reason")
+    page = browser.post(f"/jobs/{job.id}/pause/", reason="The ledger moves.")
+    assert "is paused." in page.words
+    assert "The ledger moves." in page.words
+    job.refresh_from_db()
+    assert job.paused and job.paused_until is None
+
+
+@pytest.mark.parametrize(
+    ("until", "said"),
+    [
+        ("tomorrow", "not an instant"),
+        ("2999-01-01T00:00", "offset"),
+        ("2020-01-01T00:00:00Z", "over"),
+    ],
+)
+def test_a_pause_ends_at_an_instant_to_come(
+    browser: Browser, team: Team, until: str, said: str
+) -> None:
+    job = make.job(team)
+    page = browser.post(f"/jobs/{job.id}/pause/", reason="why", until=until)
+    assert page.status == 422
+    assert said in page.error("until")
+    assert page.value("reason") == "why"
+    job.refresh_from_db()
+    assert not job.paused
+
+
+def test_a_job_is_paused_until_an_instant_and_resumed_by_hand(browser: Browser, team: Team) -> None:
+    job = make.job(team)
+    browser.post(f"/jobs/{job.id}/pause/", reason="why", until="2999-01-01T01:00:00+01:00")
+    job.refresh_from_db()
+    assert schedules.canonical_instant(job.paused_until or clock.now()) == "2999-01-01T00:00:00Z"
+    page = browser.post(f"/jobs/{job.id}/resume/")
+    assert "is active again" in page.words
+    job.refresh_from_db()
+    assert not job.paused
+
+
+def test_a_job_is_deleted_once_its_name_is_typed(browser: Browser, team: Team) -> None:
+    job = make.job(team)
+    page = browser.post(f"/jobs/{job.id}/delete/", name="something")
+    assert page.status == 422
+    assert "is not its name" in page.error("name")
+    page = browser.post(f"/jobs/{job.id}/delete/", name=job.name)
+    assert page.url == "/jobs/"
+    assert "is deleted" in page.words
+    assert browser.get(f"/jobs/{job.id}/").status == 404
+
+
+def test_who_comes_after_a_delete_is_told_so(
+    browser: Browser, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = make.job(team)
+    really = editing.resume
+
+    def late(job_id: object, *, by: User | None) -> Job:
+        editing.delete(job.id, by=None)
+        return really(job.id, by=by)
+
+    monkeypatch.setattr(editing, "resume", late)
+    page = browser.post(f"/jobs/{job.id}/resume/")
+    assert page.url == "/jobs/"
+    assert "deleted rotate-certificates meanwhile" in page.words
+
+
+def test_a_mirrored_job_is_read_only_and_says_why(browser: Browser, team: Team) -> None:
+    job = editing.register(team, make.definition(), by=None, periodic_task_id=7)
+    page = browser.get(f"/jobs/{job.id}/")
+    assert "mirrors a PeriodicTask row" in page.words
+    links = {link.attrs["href"] for link in page.all("a")}
+    assert f"/jobs/{job.id}/edit/" not in links
+    for path in ("edit", "pause", "resume", "delete"):
+        answer = browser.post(f"/jobs/{job.id}/{path}/", reason="x", name=job.name)
+        assert answer.url == f"/jobs/{job.id}/"
+        assert "edit that row in the admin" in answer.words
+    job.refresh_from_db()
+    assert (job.version, job.deleted_at) == (1, None)
+
+
+def as_it_stands(page: Page) -> dict[str, str]:
+    """The fields that a browser sends for this page's form, untouched."""
+    fields: dict[str, str] = {}
+    for box in page.all("input"):
+        kind = box.attrs.get("type", "text")
+        if kind not in ("radio", "checkbox") or "checked" in box.attrs:
+            fields[box.attrs.get("name", "")] = box.attrs.get("value", "on")
+    for area in page.all("textarea"):
+        # A browser drops one newline after the tag and sends CRLF.
+        fields[area.attrs["name"]] = area.text.removeprefix("\n").replace("\n", "\r\n")
+    name = ""
+    for element in page.elements:
+        name = element.attrs["name"] if element.tag == "select" else name
+        if element.tag == "option" and "selected" in element.attrs:
+            fields[name] = element.attrs["value"]
+    return {name: value for name, value in fields.items() if name and name != "q"}

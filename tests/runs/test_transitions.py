@@ -1,0 +1,53 @@
+"""The one way from one state to another: by an edge of the picture, under the token."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobs import clock
+from runs import transitions
+from runs.models import Run
+from runs.states import EDGES, FINAL, STARTABLE, State
+from tests import make
+
+pytestmark = pytest.mark.django_db
+
+_MORE = {State.REVIEW: {"review_class": "unknown", "reason": "No answer came."}}
+_PAIRS = [(a, b) for a in State for b in State if b is not State.RUNNING and b is not State.SKIPPED]
+
+
+@pytest.mark.parametrize(("was", "to"), _PAIRS)
+def test_a_run_moves_along_the_edges_and_nowhere_else(was: State, to: State) -> None:
+    run = make.run(make.job(make.team()), was)
+    moved = transitions.move(run.id, to, token=run.attempt, send_in=60, **_MORE.get(to, {}))
+    assert moved is (to in EDGES[was])
+    assert Run.objects.get(id=run.id).state == (to if moved else was)
+
+
+@pytest.mark.parametrize("to", [State.SUCCEEDED, State.RETRYING, State.DEAD, State.CANCELLED])
+def test_another_token_moves_nothing(to: State) -> None:
+    run = make.run(make.job(make.team()), State.RUNNING, attempt=2)
+    assert not transitions.move(run.id, to, token=1)
+    assert not transitions.move(run.id, to, token=3)
+    assert transitions.move(run.id, to, token=2)
+
+
+def test_who_comes_second_is_told_no() -> None:
+    run = make.run(make.job(make.team()), State.RUNNING)
+    assert transitions.move(run.id, State.SUCCEEDED, token=1)
+    assert not transitions.move(run.id, State.DEAD, token=1)
+    assert Run.objects.get(id=run.id).state == State.SUCCEEDED
+
+
+@pytest.mark.parametrize("to", [State.RETRYING, State.SUCCEEDED, State.DEAD])
+def test_the_columns_that_the_state_dictates_go_with_it(to: State) -> None:
+    run = make.run(make.job(make.team()), State.RUNNING)
+    before = clock.now()
+    assert transitions.move(run.id, to, token=1, send_in=60, failures=1)
+    moved = Run.objects.get(id=run.id)
+    assert moved.lease_until is None
+    assert (moved.finished_at is not None) is (to in FINAL)
+    assert (moved.send_at is not None) is (to in STARTABLE)
+    if moved.send_at is not None:
+        assert 59 < (moved.send_at - before).total_seconds() < 70
+    assert moved.failures == 1

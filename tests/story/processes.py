@@ -1,0 +1,182 @@
+"""The product's real processes on a database and a broker of one test.
+
+Each writes a log of its own, which is shown when the test fails. Only what was started here is
+ended, by its process id.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import kombu
+import pytest
+from django.db import connection
+from environs import Env
+
+from config import brokers, databases
+from config.celery import app
+from runs.models import Run
+from tests.servers import Child, wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+_TAIL = 60  # lines of each log that a failure shows
+
+
+@dataclass
+class Product:
+    """Starts beats, workers and the example target; ends them all with the test."""
+
+    folder: Path
+    database_url: str
+    broker_url: str
+    children: list[Child] = field(default_factory=list)
+
+    def beat(self) -> Child:
+        return self._start("beat", "celery", "-A", "config", "beat", *_LOG)
+
+    def worker(self, *words: str, concurrency: int = 4) -> Child:
+        """A worker that knows the handlers of tests/story/handlers.py."""
+        given = ["--include", "tests.story.handlers", "--concurrency", str(concurrency)]
+        quiet = ["--without-gossip", "--without-mingle"]
+        return self._start(
+            "worker", "celery", "-A", "config", "worker", *given, *quiet, *_LOG, *words
+        )
+
+    def target(self) -> ExampleTarget:
+        ledger = self.folder / "ledger.jsonl"
+        child = self._start("target", "config.example_target", "--ledger", str(ledger))
+        wait_until(
+            lambda: _port(child.log), seconds=10, what=f"the target listens, see {child.log}"
+        )
+        return ExampleTarget(f"http://127.0.0.1:{_port(child.log)}", ledger)
+
+    def up(self) -> None:
+        """Wait until every beat looks after shards and every worker takes messages."""
+        for child in self.children:
+            if sign := _READY.get(child.log.stem.rstrip("0123456789")):
+                wait_until(partial(_says, child, sign), seconds=60, what=f"{child.log.name} is up")
+
+    def end(self) -> None:
+        """SIGKILL to all: what a story wanted to see of them it has seen."""
+        for child in self.children:
+            child.kill()
+
+    def errors(self) -> list[dict[str, Any]]:
+        """What the processes logged as an error."""
+        return [line for line in self.lines() if line.get("level") in ("error", "critical")]
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Every structured line of every log; others (Celery's banner) are left out."""
+        for child in self.children:
+            for line in child.log.read_text(errors="replace").splitlines():
+                if line.startswith("{") and isinstance(found := _json(line), dict):
+                    yield found
+
+    def logs(self) -> str:
+        """The end of every log, for a failure."""
+        return "\n".join(
+            f"── {child.log.name}\n"
+            + "\n".join(child.log.read_text(errors="replace").splitlines()[-_TAIL:])
+            for child in self.children
+        )
+
+    def _start(self, name: str, module: str, *words: str) -> Child:
+        log = self.folder / f"{name}{len(self.children)}.log"
+        child = Child([sys.executable, "-m", module, *words], log=log, env=self._env())
+        self.children.append(child)
+        return child
+
+    def _env(self) -> dict[str, str]:
+        own = {
+            "DATABASE_URL": self.database_url,
+            "BROKER_URL": self.broker_url,
+            "ONEBEAT_EGRESS_ALLOW": "127.0.0.1/32",
+            "PYTHONTZPATH": "",
+            "PYTHONPATH": str(ROOT),
+            "STORY_FOLDER": str(self.folder),
+        }
+        return {**os.environ, **own}
+
+
+_LOG = ("--loglevel", "INFO")
+_READY = {"beat": "beat.shards", "worker": " ready."}
+
+
+def _says(child: Child, sign: str) -> bool:
+    text = child.log.read_text(errors="replace")
+    if child.process.poll() is not None and sign not in text:
+        pytest.fail(f"{child.log.name} has ended")
+    return sign in text
+
+
+@dataclass(frozen=True)
+class ExampleTarget:
+    """The example target of the product, and its ledger as evidence."""
+
+    url: str
+    ledger: Path
+
+    def entries(self, key: str, phase: str) -> list[dict[str, Any]]:
+        """What the ledger says of a key: `in` for each request, `acted` for each effect."""
+        lines = self.ledger.read_text().splitlines() if self.ledger.exists() else []
+        found = [entry for line in lines if (entry := _json(line))]
+        return [entry for entry in found if (entry["key"], entry["phase"]) == (key, phase)]
+
+
+@contextmanager
+def on_database(url: str) -> Iterator[None]:
+    """Django's connection of this process on another database, for the block."""
+    kept = connection.settings_dict
+    connection.close()
+    connection.settings_dict = {**kept, **databases.config(url, Env())}
+    try:
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict = kept
+
+
+def empty_queue(broker_url: str, queue: str = "default") -> None:
+    """A broker that several tests share starts without the messages of the last one."""
+    options = brokers.transport_options(broker_url)
+    address = brokers.address(broker_url)
+    with kombu.Connection(address, transport_options=options) as broker:
+        declared = app.amqp.queues[queue](broker.default_channel)
+        declared.declare()
+        declared.purge()
+
+
+def wait_for(run_of: Callable[[], Run | None], *states: str, seconds: float) -> Run:
+    """The run once it is in one of these states; fails with what it is in instead."""
+    deadline = time.monotonic() + seconds
+    run = run_of()
+    while run is None or run.state not in states:
+        if time.monotonic() > deadline:
+            seen = "no run" if run is None else f"{run.state} ({run.reason})"
+            raise AssertionError(f"not {' or '.join(states)} within {seconds} s: {seen}")
+        time.sleep(0.05)
+        run = run_of()
+    return run
+
+
+def _port(log: Path) -> int | None:
+    for line in log.read_text().splitlines():
+        if line.startswith("listening on "):
+            return int(line.split()[-1])
+    return None
+
+
+def _json(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None

@@ -1,0 +1,175 @@
+"""Every page for everybody: strangers sign in, other teams find nothing, viewers change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern
+
+from jobs import urls as jobs_urls
+from jobs.models import Job, User
+from runs import urls as runs_urls
+from runs.models import Run
+from runs.states import State
+from tests import make
+
+pytestmark = pytest.mark.django_db
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Who may: the lowest role for GET and for POST; None where the method is not known."""
+
+    get: str | None
+    post: str | None
+
+
+PAGES = {
+    "home": Rule("viewer", "viewer"),  # leads on, whatever the method
+    "jobs": Rule("viewer", None),
+    "job": Rule("viewer", None),
+    "job-new": Rule("editor", "editor"),
+    "job-preview": Rule("viewer", None),
+    "job-edit": Rule("editor", "editor"),
+    "job-pause": Rule(None, "operator"),
+    "job-resume": Rule(None, "operator"),
+    "job-delete": Rule("editor", "editor"),
+    "job-runs": Rule("viewer", None),
+    "job-run-now": Rule("operator", "operator"),
+    "runs": Rule("viewer", None),
+    "run": Rule("viewer", None),
+    "run-decide": Rule(None, "operator"),
+    "run-replay": Rule(None, "operator"),
+    "run-discard": Rule(None, "operator"),
+    "run-cancel": Rule(None, "operator"),
+    "review": Rule("viewer", None),
+    "dead-letters": Rule("viewer", None),
+}
+OPEN = {"sign-in", "sign-out"}
+ROLES = ("viewer", "operator", "editor")
+LISTS = {"home", "jobs", "runs", "review", "dead-letters", "job-new", "job-preview"}
+
+
+def routes() -> Iterator[URLPattern]:
+    """The routes of both apps' pages."""
+    for pattern in [*jobs_urls.urlpatterns, *runs_urls.urlpatterns]:
+        assert isinstance(pattern, URLPattern)
+        yield pattern
+
+
+@pytest.fixture
+def job() -> Job:
+    return make.job(make.team(), name="of-payments")
+
+
+@pytest.fixture
+def run(job: Job) -> Run:
+    return make.run(job, State.REVIEW)
+
+
+def address(name: str, job: Job, run: Run) -> str:
+    """Where the page of this name stands for this job and run."""
+    route = next(str(one.pattern) for one in routes() if one.name == name)
+    return "/" + route.replace("<uuid:job_id>", str(job.id)).replace("<uuid:run_id>", str(run.id))
+
+
+def test_every_page_has_a_rule() -> None:
+    assert {route.name for route in routes()} == {*PAGES, *OPEN}
+
+
+@pytest.mark.parametrize("name", PAGES.keys() - {"home"})
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_stranger_is_sent_to_sign_in(name: str, method: str, job: Job, run: Run) -> None:
+    where = address(name, job, run)
+    answer = Client().generic(method.upper(), where)
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"/sign-in/?next={where}")
+
+
+@pytest.mark.parametrize("name", PAGES.keys() - LISTS)
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_another_team_finds_nothing(name: str, method: str, job: Job, run: Run) -> None:
+    expected = 404 if getattr(PAGES[name], method) else 405
+    assert status(make.outsider(), method, address(name, job, run)) == expected
+    job.refresh_from_db()
+    run.refresh_from_db()
+    assert (job.version, run.state) == (1, "REVIEW")
+
+
+@pytest.mark.parametrize("name", ["jobs", "runs", "review", "dead-letters"])
+def test_a_list_shows_nothing_of_another_team(name: str, job: Job, run: Run) -> None:
+    make.run(job, State.DEAD)
+    client = Client()
+    client.force_login(make.outsider())
+    for query in ("", f"?job={job.id}&team=payments&q=of-payments&after={run.id}&before={run.id}"):
+        page = client.get(address(name, job, run) + query).content.decode()
+        assert "of-payments</a>" not in page
+        assert str(run.id) not in page.partition("<table")[2]
+        assert "waiting" not in page.partition("</nav>")[0], "the rail counts its own teams' runs"
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_role_does_what_it_may_and_no_more(
+    role: str, name: str, method: str, job: Job, run: Run
+) -> None:
+    user = getattr(make, role)(make.team())
+    lowest = getattr(PAGES[name], method)
+    found = status(user, method, address(name, job, run))
+    if lowest is None:
+        assert found == 405
+    elif ROLES.index(role) < ROLES.index(lowest):
+        assert found == 403
+    else:
+        assert found in (200, 302, 422, 409)
+
+
+def test_a_viewer_sees_no_button_that_would_be_refused(job: Job, run: Run) -> None:
+    client = Client()
+    client.force_login(make.viewer(make.team()))
+    for name in ("jobs", "job", "run", "review"):
+        page = client.get(address(name, job, run)).content.decode()
+        for path in ("pause", "resume", "edit", "delete", "run-now", "decide", "replay", "new"):
+            assert f"/{path}/" not in page.partition("<main")[2], (name, path)
+
+
+def test_a_member_who_leaves_sees_nothing_at_once(job: Job, run: Run) -> None:
+    user = make.operator(make.team())
+    assert status(user, "get", address("run", job, run)) == 200
+    user.membership_set.all().delete()
+    assert status(user, "get", address("run", job, run)) == 404
+
+
+def test_staff_see_no_team_that_they_are_not_in(job: Job, run: Run) -> None:
+    staff = make.person("staff", is_staff=True, is_superuser=True)
+    assert status(staff, "get", address("job", job, run)) == 404
+
+
+@pytest.mark.parametrize("name", [name for name, rule in PAGES.items() if rule.post])
+def test_no_change_without_the_csrf_token(name: str, job: Job, run: Run) -> None:
+    if name == "home":
+        return
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(make.editor(make.team()))
+    answer = client.post(address(name, job, run), {"note": "n", "decision": "close"})
+    assert answer.status_code == 403
+    assert "Please send it again" in answer.content.decode()
+
+
+@pytest.mark.parametrize("name", PAGES.keys() - {"home"})
+def test_no_cache_keeps_a_page(name: str, job: Job, run: Run) -> None:
+    if PAGES[name].get is None:
+        return
+    client = Client()
+    client.force_login(make.editor(make.team()))
+    answer = client.get(address(name, job, run))
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def status(user: User, method: str, where: str) -> int:
+    client = Client()
+    client.force_login(user)
+    return int(client.generic(method.upper(), where).status_code)

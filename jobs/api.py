@@ -25,6 +25,7 @@ from jobs import (
     paging,
     schedules,
     sealing,
+    signing,
 )
 from jobs.api_door import Door
 from jobs.definitions import Definition, Problem
@@ -112,6 +113,19 @@ class ResumeDoor(Door):
         asked.members(request, ())
         editing.resume(job.id, by=access.person(request))
         return Response(_shown(request, job.id))
+
+
+class SigningSecretDoor(Door):
+    """`jobs/{id}/signing-secret/`."""
+
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """A new secret, in the one answer that shows it; runs are signed with it from now on."""
+        job = access.job(request, job_id, Act.EDIT)
+        asked.members(request, ())
+        secret = signing.renew(job.id, by=access.person(request))
+        if secret is None:
+            raise editing.Gone
+        return Response({"signing_secret": secret})
 
 
 class DueDoor(Door):

@@ -11,6 +11,11 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/", api.JobDoor.as_view(), name="api-job"),
     path("jobs/<uuid:job_id>/pause/", api.PauseDoor.as_view(), name="api-job-pause"),
     path("jobs/<uuid:job_id>/resume/", api.ResumeDoor.as_view(), name="api-job-resume"),
+    path(
+        "jobs/<uuid:job_id>/signing-secret/",
+        api.SigningSecretDoor.as_view(),
+        name="api-job-signing-secret",
+    ),
     path("jobs/<uuid:job_id>/due/", api.DueDoor.as_view(), name="api-job-due"),
     path("jobs/<uuid:job_id>/versions/", api.VersionsDoor.as_view(), name="api-job-versions"),
 ]

@@ -8,8 +8,6 @@ version that was in force at its moment.
 
 from __future__ import annotations
 
-import base64
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from jobs import clock, definitions, schedules, sealing
+from jobs import clock, definitions, schedules, sealing, signing
 from jobs.definitions import Definition
 from jobs.models import Due, Job, JobVersion, Team, User
 from jobs.shards import shard_of
@@ -87,7 +85,7 @@ def register(
             created_at=now,
             version=0,
             version_began_at=began,
-            signing_secret=sealing.seal(_signing_secret(), settings.SEALING_KEYS),
+            signing_secret=signing.sealed(signing.new_secret()),
             periodic_task_id=periodic_task_id,
         )
         _apply(job, definition, old_target={}, pause=pause)
@@ -267,10 +265,6 @@ def _move_due(job: Job, due: Due | None, now: datetime) -> None:
 
 def _schedule(job: Job) -> tuple[schedules.Schedule, ...]:
     return schedules.load(job.schedule)
-
-
-def _signing_secret() -> str:
-    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def _who(by: User | None) -> str | None:

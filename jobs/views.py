@@ -15,7 +15,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from jobs import clock, editing, job_fields, previews, schedules, targets, zones
+from jobs import clock, editing, job_fields, previews, schedules, signing, targets, zones
 from jobs.definitions import DefinitionError
 from jobs.forms import JobForm, PauseForm, definition_of
 from jobs.models import Job, Team
@@ -76,7 +76,8 @@ def job_edit(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if request.POST.get("version") != str(job.version):
         return _form_page(request, form, job, status=409)
     if not form.is_valid() or not _write(
-        form, lambda: editing.edit(job.id, form.definition, by=person(request))
+        form,
+        lambda: editing.edit(job.id, form.definition, by=person(request), seen=job.version),
     ):
         return _form_page(request, form, job, status=422)
     messages.success(request, "Saved. Runs that are due already keep what they were to call.")
@@ -145,6 +146,15 @@ def job_delete(request: HttpRequest, job_id: UUID) -> HttpResponse:
     )
 
 
+@page
+@require_POST
+def job_signing_secret(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Make a new signing secret; this answer is the only one that shows it."""
+    job = job_for(request, job_id, Act.EDIT)
+    secret = signing.renew(job.id, by=person(request))
+    return render(request, "jobs/signing_secret.html", {"job": job, "secret": secret})
+
+
 def _write(form: JobForm, write: Callable[[], Job]) -> Job | None:
     """The job that was written; None when the form shows why it was not."""
     try:
@@ -153,6 +163,8 @@ def _write(form: JobForm, write: Callable[[], Job]) -> Job | None:
         form.add_error("name", str(taken))
     except DefinitionError as error:  # a mask that stands for no secret
         form.refuse(error.problems)
+    except editing.Changed as changed:
+        form.add_error(None, str(changed))
     except editing.Gone:
         form.add_error(None, "Somebody deleted this job meanwhile. Nothing was saved.")
     return None

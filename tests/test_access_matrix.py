@@ -27,6 +27,7 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-jobs": {"GET": "viewer", "POST": "editor"},
     "api-job": {"GET": "viewer", "PUT": "editor", "PATCH": "editor", "DELETE": "editor"},
     "api-job-pause": {"POST": "operator"},
+    "api-job-signing-secret": {"POST": "editor"},
     "api-job-resume": {"POST": "operator"},
     "api-job-run": {"POST": "operator"},
     "api-job-due": {"GET": "viewer"},

@@ -36,6 +36,7 @@ PAGES = {
     "job-edit": Rule("editor", "editor"),
     "job-pause": Rule(None, "operator"),
     "job-resume": Rule(None, "operator"),
+    "job-signing-secret": Rule(None, "editor"),
     "job-delete": Rule("editor", "editor"),
     "job-runs": Rule("viewer", None),
     "job-run-now": Rule("operator", "operator"),

@@ -147,7 +147,7 @@ def silent(*, idempotent: bool, intent: bool, **columns: Any) -> Run:
         intent_at=now - timedelta(seconds=20) if intent else None,
         **columns,
     )
-    Attempt.objects.create(run=run, number=1, lease_id=run.lease_id, worker="w", started_at=now)
+    Attempt.objects.create(run=run, number=1, lease_id=uuid4(), worker="w", started_at=now)
     return run
 
 

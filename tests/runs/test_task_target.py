@@ -140,7 +140,8 @@ def test_a_celery_task_can_be_called_where_it_is_looked_up(bound: bool) -> None:
         return [self.name, a]
 
     function: Any = knowing_itself if bound else plain
-    celery_task = app.task(function, name="reports.daily", bind=bound)
+    named: Any = app.task
+    celery_task = named(function, name="reports.daily", bind=bound)
     call = task.Call(TaskTarget("reports.daily", [1]), RUN)
     outcome = task.prepare(call, lookup={"reports.daily": celery_task}.get).perform()
     assert outcome.answer == {"value": ["reports.daily" if bound else "plain", 1]}

@@ -43,7 +43,7 @@ class Rounds:
 @pytest.fixture
 def rounds(team: Team) -> Rounds:
     """The jobs are registered with a first moment late enough for all to be there."""
-    first = clock.now() + timedelta(seconds=5 + JOBS / 80)
+    first = clock.now() + timedelta(seconds=8 + JOBS / 25)
     schedule = {"every": EVERY, "anchor": canonical_instant(first)}
     task = {"type": "task", "name": "story.note"}
     retries = {"catch_up": {"policy": "all", "window": 3600, "limit": 1000}}

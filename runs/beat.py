@@ -57,7 +57,6 @@ class Scheduler(beat.Scheduler):
         self._rescue = Every(settings.SWEEP)
         self._mirror = Every(TICK)
         self._broker_pause_until = 0.0
-        self._more = False
         # What is loaded by now stays. To go through it for garbage costs a tenth of a second,
         # and would come in the middle of a burst.
         gc.freeze()
@@ -72,9 +71,10 @@ class Scheduler(beat.Scheduler):
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """One look; seconds until the next. Never raises."""
-        for step in (self._join, self._work, self._look_after):
-            self._safely(step)
-        return self._safely(self._sleep) or TICK
+        self._safely(self._join)
+        more = self._safely(self._work)
+        self._safely(self._look_after)
+        return _LEAST_SLEEP if more else self._safely(self._sleep) or TICK
 
     def close(self) -> None:
         """Leave at once, so that the others take over the shards without waiting."""
@@ -94,15 +94,15 @@ class Scheduler(beat.Scheduler):
         if self._membership.has_come() and self.member.seen():
             log.info("beat.shards", live=len(self.member.live), shards=len(self.member.shards))
 
-    def _work(self) -> None:
-        started = time.monotonic()
-        self._more, more = False, True  # False, should an error leave from here
+    def _work(self) -> bool:
+        """Claim and send what is due, for a while; whether there is more."""
+        started, more = time.monotonic(), True
         while more and time.monotonic() - started < _BURST:
             now = clock.now()
             claimed = self._claim(now)
             sent = self._enqueue(clock.now() if claimed.runs else now)
             more = claimed.full or sent.full
-        self._more = more
+        return more
 
     def _claim(self, now: datetime) -> claim.Claimed:
         above = self._due.below(now)
@@ -132,8 +132,6 @@ class Scheduler(beat.Scheduler):
             rescue.lost_messages(clock.now(), self.publisher)
 
     def _sleep(self) -> float:
-        if self._more:  # what is due already shortens no sleep below
-            return _LEAST_SLEEP
         now = clock.now()
         with connection.cursor() as cursor:
             cursor.execute(_NEXT, {"now": now})

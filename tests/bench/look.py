@@ -33,23 +33,18 @@ class Costs:
 
 def costs(registered: int) -> Costs:
     """Nothing of it stays: what was claimed is rolled back."""
+    now = clock.now()
     return Costs(
         registered=registered,
         idle_ms=_median_ms(lambda: _claim(clock.now())),
         hundred_due_ms=_median_ms(_claim_a_hundred, repeats=10),
-        idle_buffers=idle_buffers(),
+        idle_buffers=idle_buffers(above=now - MARGIN, now=now),
     )
 
 
-def idle_buffers() -> int:
+def idle_buffers(*, above: datetime, now: datetime) -> int:
     """Buffers, shared, hit and read, of the claim's own statement when nothing is due."""
-    now = clock.now()
-    look: dict[str, Any] = {
-        "above": now - MARGIN,
-        "now": now,
-        "shards": SHARDS,
-        "limit": claim.BATCH,
-    }
+    look: dict[str, Any] = {"above": above, "now": now, "shards": SHARDS, "limit": claim.BATCH}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"explain (analyze, buffers, format json) {claim_rows._LOCK_DUE}", look)
         (answer,) = cursor.fetchone()

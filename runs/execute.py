@@ -56,6 +56,8 @@ def _start(run_id: UUID, worker: str) -> Grant | None:
 
 def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
     """The outcome; None when the run was taken away before its effect was begun."""
+    if not grant.key_is_free:
+        return Outcome(Kind.REFUSED, Effect.MAYBE, "Its key is recorded as done already.")
     run = Run.objects.select_related("job").get(id=grant.run_id)
     try:
         prepared = prepare(run)

@@ -34,12 +34,14 @@ log = structlog.get_logger("onebeat.lease")
 
 @dataclass(frozen=True)
 class Grant:
-    """What a start won: the run's token, under this lease, for this long."""
+    """What a start won: the run's token, under this lease, for this long. `key_is_free` is
+    False when the key's effect is recorded as done though the run is not."""
 
     run_id: UUID
     token: int
     lease_id: UUID
     timeout: float
+    key_is_free: bool = True
 
 
 class Lease:

@@ -12,7 +12,7 @@ import base64
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 from uuid import UUID
@@ -39,12 +39,30 @@ class Envelope:
 
     def __init__(self, app: Celery) -> None:
         message = app.amqp.as_task_v2(_STAND_IN, TASK, args=(_STAND_IN,), ignore_result=True)
-        self._parts = json.dumps([message.headers, message.properties, message.body])
+        self._headers, self._properties = _Blanks(message.headers), _Blanks(message.properties)
+        self._body = json.dumps(message.body)
 
     def for_run(self, run_id: UUID) -> tuple[dict[str, Any], dict[str, Any], str]:
         """(headers, properties, body as JSON text) of one message."""
-        headers, properties, body = json.loads(self._parts.replace(_STAND_IN, str(run_id)))
-        return headers, properties, json.dumps(body)
+        name = str(run_id)
+        body = self._body.replace(_STAND_IN, name)
+        return self._headers.filled(name), self._properties.filled(name), body
+
+
+class _Blanks:
+    """A dictionary some of whose texts hold the stand-in for a run's id."""
+
+    def __init__(self, form: Mapping[str, Any]) -> None:
+        self._form = dict(form)
+        self._blanks = {
+            field: text
+            for field, text in self._form.items()
+            if isinstance(text, str) and _STAND_IN in text
+        }
+
+    def filled(self, name: str) -> dict[str, Any]:
+        texts = {field: text.replace(_STAND_IN, name) for field, text in self._blanks.items()}
+        return {**self._form, **texts}
 
 
 class Publisher(ABC):

@@ -28,10 +28,6 @@ returning attempt, timeout, key, snapshot, started_at
 """
 
 
-class KeyDone(Exception):
-    """The key's effect is recorded as done, though the run is not."""
-
-
 def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | None:
     """The grant, or None when there is nothing to start (another worker has it, it is done,
     it waits for its retry, or its job was deleted: then the run is cancelled)."""
@@ -54,9 +50,9 @@ def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | N
         Attempt.objects.create(
             run_id=run_id, number=token, lease_id=lease_id, worker=worker, started_at=started_at
         )
-        idempotency.take(key, run_id=run_id, holder=token, payload=snapshot)
+        free = idempotency.take(key, run_id=run_id, holder=token, payload=snapshot)
     transitions.told(State.RUNNING, [run_id], token=token, worker=worker)
-    return Grant(run_id, token, lease_id, float(timeout))
+    return Grant(run_id, token, lease_id, float(timeout), key_is_free=free)
 
 
 def granted(run_id: UUID, *, lease_id: UUID) -> Grant | None:

@@ -12,7 +12,7 @@ from django.db import OperationalError
 
 from jobs import clock, editing, task_registry
 from jobs.task_registry import NotYet, Refused, current_run
-from runs import calls, execute, rescue, settle, start
+from runs import calls, execute, idempotency, rescue, settle, start
 from runs.models import Attempt, IdempotencyKey, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import State
@@ -181,6 +181,17 @@ def test_a_run_taken_away_meanwhile_begins_no_effect(
     monkeypatch.setattr("runs.execute.prepare", taken_while_preparing)
     run = carried_out(run)
     assert (run.state, run.failures) == ("CLAIMED", 1)  # sent again: nothing had begun
+
+
+@pytest.mark.parametrize(("idempotent", "state"), [(True, "DEAD"), (False, "REVIEW")])
+def test_nothing_is_sent_under_a_key_that_is_done(
+    handler: Callable[[Handler], None], idempotent: bool, state: str
+) -> None:
+    handler(lambda: pytest.fail("must not be called"))
+    run = waiting(idempotent=idempotent)
+    idempotency.settled_by_a_person(run.key, run_id=run.id, payload=run.snapshot)
+    run = carried_out(run)
+    assert (run.state, run.reason) == (state, "Its key is recorded as done already.")
 
 
 def test_a_result_that_comes_too_late_is_evidence_and_no_state(

@@ -21,6 +21,7 @@ from django.conf import settings
 from kombu import Queue
 
 from config import brokers, pgmq_transport
+from config.pool_watch import PoolWatch
 from config.worker_step import OnlyTheEntryTask
 from runs import checks
 
@@ -71,7 +72,7 @@ app.conf.update(
     worker_soft_shutdown_timeout=float(os.environ.get("ONEBEAT_SOFT_SHUTDOWN", "20")),
 )
 app.autodiscover_tasks(["runs"])
-app.steps["consumer"].add(OnlyTheEntryTask)
+app.steps["consumer"].update((OnlyTheEntryTask, PoolWatch))
 
 
 @app.on_after_finalize.connect

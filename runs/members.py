@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import socket
 from dataclasses import dataclass, field
+from functools import cache
 from uuid import uuid4
 
 from django.db import connection
@@ -27,8 +28,14 @@ delete from runs_beat where seen_at < clock_timestamp() - interval '1 day'
 """
 
 
+@cache
+def _name_of_process(pid: int) -> str:
+    # Celery makes a second scheduler, only for its banner: both say the same name.
+    return f"{socket.gethostname()[:60]}-{pid}-{uuid4().hex[:8]}"
+
+
 def _new_name() -> str:
-    return f"{socket.gethostname()[:60]}-{os.getpid()}-{uuid4().hex[:8]}"
+    return _name_of_process(os.getpid())
 
 
 @dataclass

@@ -5,7 +5,7 @@ Every beat looks; SKIP LOCKED keeps them apart, and each move is guarded like an
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from runs.publishing import BrokerAway, Publisher
 
 BATCH = 500
 OVERDUE_ALARM_TICKS = 10
+NOBODY_STARTS_AFTER = timedelta(seconds=60)
 
 log = structlog.get_logger("onebeat.rescue")
 
@@ -48,7 +49,7 @@ select id, queue, sent_at from runs_run
 # How far each queue has been worked through: the newest sending among the runs that were
 # started last. Read from the newest attempts alone, never from the whole history.
 _WORKED_THROUGH = """
-select r.queue, max(r.sent_at)
+select r.queue, max(r.sent_at), max(r.started_at)
   from (select run_id from runs_attempt order by id desc limit 200) latest
   join runs_run r on r.id = latest.run_id
  where r.sent_at is not null
@@ -71,7 +72,7 @@ def lost_messages(now: datetime, publisher: Publisher) -> int:
         rows = cursor.fetchall()
         if not rows:
             return 0
-        gone = _without_message(cursor, rows, publisher)
+        gone = _without_message(cursor, rows, publisher, now)
         confirmed, away = publish(publisher, [(run_id, queue) for run_id, queue, _ in gone])
         mark_sent(cursor, confirmed)
         waiting = {run_id for run_id, _, _ in rows} - set(confirmed)
@@ -84,15 +85,31 @@ def lost_messages(now: datetime, publisher: Publisher) -> int:
 _Unstarted = tuple[UUID, str, datetime]
 
 
-def _without_message(cursor: Any, rows: list[_Unstarted], publisher: Publisher) -> list[_Unstarted]:
+def _without_message(
+    cursor: Any, rows: list[_Unstarted], publisher: Publisher, now: datetime
+) -> list[_Unstarted]:
     cursor.execute(_WORKED_THROUGH)
-    worked_through = dict(cursor.fetchall())
+    latest = {queue: (sent, started) for queue, sent, started in cursor.fetchall()}
+    worked_through = {queue: sent for queue, (sent, _) in latest.items()}
+    _alarm_if_nobody_starts(rows, {queue: started for queue, (_, started) in latest.items()}, now)
     empty = {queue: _is_empty(publisher, queue) for queue in {row[1] for row in rows}}
     return [
         row
         for row in rows
         if empty[row[1]] or (row[1] in worked_through and row[2] < worked_through[row[1]])
     ]
+
+
+def _alarm_if_nobody_starts(
+    rows: list[_Unstarted], last_start: dict[str, datetime | None], now: datetime
+) -> None:
+    """Say so when runs of a queue have waited long and none of it was started meanwhile: its
+    workers are gone, or hang."""
+    for queue in {queue for _, queue, _ in rows}:
+        oldest = min(sent for _, of, sent in rows if of == queue)
+        since = max(oldest, last_start.get(queue) or oldest)
+        if now - since > NOBODY_STARTS_AFTER:
+            log.error("rescue.nobody_starts", queue=queue, since=str(since))
 
 
 def _is_empty(publisher: Publisher, queue: str) -> bool:

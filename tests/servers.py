@@ -99,6 +99,11 @@ class Child:
     def pid(self) -> int:
         return self.process.pid
 
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return self.process.poll() is not None
+
     def end(self, *, within: float = 10) -> None:
         """SIGTERM, then SIGKILL to what is left of its session."""
         self.process.terminate()

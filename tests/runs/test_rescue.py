@@ -126,6 +126,17 @@ def test_a_long_queue_is_no_loss() -> None:
     assert lost(broker) == 0  # looked at again only after a while
 
 
+@pytest.mark.parametrize(("ago", "alarms"), [(50, 0), (70, 1)])
+def test_a_queue_that_nobody_starts_from_raises_an_alarm(
+    ago: float, alarms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long_sent(2, ago=ago)
+    told: list[dict[str, str]] = []
+    monkeypatch.setattr(rescue.log, "error", lambda _, **facts: told.append(facts))
+    lost(Broker(waiting=2))
+    assert [facts["queue"] for facts in told] == ["default"] * alarms
+
+
 def test_a_message_that_younger_ones_have_overtaken_is_lost() -> None:
     (old,) = long_sent(1, ago=300)
     (younger,) = runs(1, State.RUNNING, sent_at=clock.now() - timedelta(seconds=100))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import psutil
 import pytest
 
 from jobs import clock
@@ -38,6 +39,31 @@ def _killed_during_a_run(
     product.worker()
     product.up()
     return job
+
+
+def test_a_worker_whose_idle_processes_are_killed_loses_nothing(
+    product: Product, team: Team
+) -> None:
+    product.beat()
+    worker = product.worker(concurrency=2)
+    product.up()
+    idle = psutil.Process(worker.pid).children()
+    wait_until(lambda: len(idle) == 2, seconds=10, what="two processes of the pool")
+    for process in idle:  # one of them holds the lock of the pipe
+        process.kill()
+    at = canonical_instant(clock.now() + timedelta(seconds=1))
+    job = register(team, "close", {"at": at}, {"type": "task", "name": "story.note"})
+
+    def over() -> bool:
+        return Run.objects.filter(job=job, state="SUCCEEDED").exists() or bool(worker.ended)
+
+    wait_until(over, seconds=60, what="the worker recovered, or ended itself")
+    if worker.ended:  # so it does where all processes share one pipe: PGMQ
+        product.children.remove(worker)
+        product.worker()
+    run = wait_for(lambda: Run.objects.filter(job=job).first(), "SUCCEEDED", seconds=40)
+
+    assert (product.folder / "notes").read_text() == f"{run.key}\n"
 
 
 def test_an_idempotent_run_is_attempted_again_with_the_same_key_and_succeeds(

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -23,6 +22,7 @@ import psycopg
 from config import brokers, cluster, embedded, installation, pgmq_schema, reachable
 from config.children import Child, Program
 from config.installation import UpFailed
+from config.stop import Stop
 
 ROOT = Path(__file__).resolve().parent.parent
 TICK = 0.2  # seconds between two looks at the children
@@ -47,10 +47,10 @@ class Options:
 
 def up(options: Options) -> None:
     """Run until SIGTERM or Ctrl-C. Raises UpFailed, with nothing left running."""
-    stop = threading.Event()
+    stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
-            signal.signal(number, lambda *_: stop.set())
+            signal.signal(number, stop.ask)
     with installation.locked(options.data):
         left = installation.end_left_overs(options.data)
         if left:
@@ -70,7 +70,7 @@ class Supervisor:
     """One run of `up`. `stop` is set by a signal."""
 
     options: Options
-    stop: threading.Event
+    stop: Stop
     children: list[Child] = field(default_factory=list)
     server: embedded.Server | None = None
     ready: bool = False
@@ -122,7 +122,7 @@ class Supervisor:
 
     def _manage(self, *words: str, env: dict[str, str] | None = None) -> None:
         """Run one of our commands to its end, or until we are told to stop."""
-        if self.stop.is_set():
+        if self.stop.asked:
             return
         say("up", words[0])
         log = self.options.data / "logs" / "setup.log"
@@ -139,7 +139,7 @@ class Supervisor:
             while process.poll() is None:
                 if self.stop.wait(0.05):
                     process.kill()
-        if process.returncode != 0 and not self.stop.is_set():
+        if process.returncode != 0 and not self.stop.asked:
             last = (log.read_text(errors="replace").strip().splitlines() or ["no output"])[-1]
             raise UpFailed(f"`manage.py {words[0]}` failed: {last} (see {log})")
 
@@ -176,7 +176,7 @@ class Supervisor:
         }
 
     def _start_children(self) -> None:
-        if self.stop.is_set():
+        if self.stop.asked:
             return
         logs, env = self.options.data / "logs", self.environment
         for program in programs(self.options, self.target_port, self.ledger):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from jobs.api_door import Nowhere
+from jobs.api_door import Index, Nowhere
 from runs import health
 
+LISTS = (("jobs", "api-jobs"), ("runs", "api-runs"))
 api: list[URLPattern | URLResolver] = [
     path("", include("jobs.api_urls")),
     path("", include("runs.api_urls")),
-    path("", Nowhere.as_view()),
+    path("", Index.as_view(routes=LISTS), name="api-index"),
     path("<path:anywhere>", Nowhere.as_view(), name="api-nowhere"),
 ]
 urlpatterns = [

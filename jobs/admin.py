@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from celery import current_app
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
@@ -18,7 +19,7 @@ from django.http import HttpRequest
 from django_celery_beat import admin as celery_beat
 from django_celery_beat.models import PeriodicTask
 
-from jobs import clock, editing, tokens
+from jobs import beat_tasks, clock, editing, task_registry, tokens
 from jobs.api_shapes import masked_target
 from jobs.editing import Gone, Pause, ReadOnly
 from jobs.models import Due, Job, JobVersion, Membership, Team, Token, User
@@ -202,11 +203,32 @@ class DueAdmin(ReadOnlyAdmin):
 admin.site.unregister(PeriodicTask)
 
 
+def _tasks() -> list[tuple[str, str]]:
+    """None chosen, and each task that may run: django-celery-beat alone knows Celery's."""
+    current_app.loader.import_default_modules()
+    allowed = filter(beat_tasks.may_run, current_app.tasks)
+    names = sorted({*task_registry.names(), *allowed})
+    return [("", ""), *((name, name) for name in names)]
+
+
+class PeriodicTaskForm(celery_beat.PeriodicTaskForm):  # type: ignore[misc]
+    """A row, its task chosen out of those that may run, or written."""
+
+    regtask = forms.ChoiceField(label="Task (registered)", required=False, choices=_tasks)
+
+
 @admin.register(PeriodicTask)
 class PeriodicTaskAdmin(celery_beat.PeriodicTaskAdmin):  # type: ignore[misc]
-    """The rows that jobs mirror, written as ever, but for two things."""
+    """The rows that jobs mirror, written as ever, but for a few things."""
 
+    form = PeriodicTaskForm
     # Its own form holds an inline script, which our Content-Security-Policy refuses.
     change_form_template = "admin/change_form.html"
     # «Run now» would send the task past the runs, under no key: the mirrored job's own is there.
     actions = ("enable_tasks", "disable_tasks", "toggle_tasks")
+
+    def save_model(self, request: HttpRequest, obj: PeriodicTask, form: Any, change: bool) -> None:
+        """Saved all the same where its job will not run: the message says why it will not."""
+        super().save_model(request, obj, form, change)
+        if reason := beat_tasks.why_paused(obj.pk):
+            self.message_user(request, f"The job of this row is paused. {reason}", messages.WARNING)

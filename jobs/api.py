@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Q
-from django.http import Http404
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -31,7 +30,7 @@ from jobs.api_door import Door
 from jobs.definitions import Definition, Problem
 from jobs.models import Job, JobVersion, Team
 from jobs.offer import offered
-from jobs.problems import BadRequest
+from jobs.problems import BadRequest, NoSuch
 from jobs.roles import Act
 
 _STATES = {
@@ -58,7 +57,7 @@ class JobsDoor(Door):
     def post(self, request: Request) -> Response:
         """A new job, 201; the one answer that holds its signing secret."""
         team = access.team(request, Act.EDIT)
-        definition = _definition(_of_team(request.data, team))
+        definition = _definition(_of_team(request.data, team), beside=("team",))
         job = editing.register(team, definition, by=access.person(request))
         secret = sealing.unseal(job.signing_secret, settings.SEALING_KEYS)
         shown = {**_shown(request, job.id), "signing_secret": secret}
@@ -168,8 +167,12 @@ def _edited(request: Request, job: Job, content: object, *, seen: int | None = N
     return Response(_shown(request, job.id))
 
 
-def _definition(content: object, kept: tuple[schedules.Schedule, ...] | None = None) -> Definition:
-    return definitions.read(content, now=clock.now(), known=offered(), kept=kept)
+def _definition(
+    content: object,
+    kept: tuple[schedules.Schedule, ...] | None = None,
+    beside: tuple[str, ...] = (),
+) -> Definition:
+    return definitions.read(content, now=clock.now(), known=offered(), kept=kept, beside=beside)
 
 
 def _of_team(data: object, team: Team) -> object:
@@ -179,7 +182,8 @@ def _of_team(data: object, team: Team) -> object:
     if not isinstance(data["team"], str):
         raise BadRequest(Problem("team", "must be text.", "Give the team's slug."))
     if data["team"] != team.slug:
-        raise Http404
+        hint = f"Leave it out, or give {team.slug}."
+        raise NoSuch(Problem("team", "is not the team of this token.", hint))
     return {field: value for field, value in data.items() if field != "team"}
 
 

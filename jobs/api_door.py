@@ -5,10 +5,13 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
+from django.urls import reverse
 from rest_framework.exceptions import APIException, NotFound
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from jobs import asked
 from jobs.problems import NOT_FOUND
 
 _WITH_SLASH = "Nothing is here. Addresses of this API end with a slash."
@@ -31,6 +34,19 @@ class Door(APIView):
         super().initial(request, *args, **kwargs)
         if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
             raise LengthRequired
+
+
+class Index(Door):
+    """The root of the API: the lists from which everything else is reached."""
+
+    routes: tuple[tuple[str, str], ...] = ()
+
+    def get(self, request: Request) -> Response:
+        """Their addresses by name."""
+        asked.parameters(request, ())
+        return Response(
+            {name: request.build_absolute_uri(reverse(route)) for name, route in self.routes}
+        )
 
 
 class Nowhere(Door):

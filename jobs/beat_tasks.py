@@ -44,6 +44,16 @@ def may_run(name: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in settings.BEAT_TASKS)
 
 
+def why_paused(row_id: int) -> str:
+    """Why the job that mirrors this row cannot run, though the row is enabled; else empty."""
+    row = next(periodic_tasks.rows(id=row_id), None)
+    if row is None or not row.enabled:
+        return ""
+    offer = Offer(may_run(row.task), settings.QUEUES)
+    wanted = beat_rows.wanted(row, offer, now=clock.now(), kept=None)
+    return "" if wanted.until else wanted.reason
+
+
 def mirror() -> int:
     """Bring the mirrored jobs up to date with the rows; how many were changed.
 

@@ -24,7 +24,7 @@ from jobs.cron_days import (
     NthWeekday,
     WeekdayWord,
 )
-from jobs.schedule_errors import ScheduleError, short
+from jobs.schedule_errors import REQUIRED, ScheduleError, short
 
 MAX_LENGTH = 255
 MACROS: Mapping[str, str] = {
@@ -117,6 +117,8 @@ def _five(expression: str, text: str) -> list[str]:
         raise ScheduleError("cron", expression, problem, hint)
 
     parts = text.split()
+    if not parts:
+        refuse(REQUIRED)
     if text.startswith("@"):
         known = ", ".join(MACROS)
         refuse(f"is no macro known here ({parts[0]})", f"Use {known} or an `every` schedule.")

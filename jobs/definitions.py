@@ -54,11 +54,14 @@ class DefinitionError(ValueError):
 
 @dataclass(frozen=True)
 class Known:
-    """What the installation offers, against which names are checked."""
+    """What the installation offers, against which names are checked; `misfit` tells whether the
+    arguments of a task fit it (jobs/task_registry.py), unless nobody can.
+    """
 
     tasks: Collection[str]
     queues: Collection[str]
     egress: AllowList = field(default_factory=AllowList)
+    misfit: targets.Fits = targets.fits
 
 
 @dataclass(frozen=True)
@@ -89,14 +92,16 @@ def read(
     now: datetime,
     known: Known,
     kept: tuple[schedules.Schedule, ...] | None = None,
+    beside: Collection[str] = (),
 ) -> Definition:
     """A whole job from its API shape (README, «A job»).
 
     `kept` is the schedule that the job has already: it may stay though it never fires again
-    (the description of a one-off that has fired can still be edited). Raises DefinitionError
-    with every problem. `idempotent` has no default: whoever registers a job must answer it.
+    (the description of a one-off that has fired can still be edited). `beside` are fields that
+    the door itself has taken out, for the hint at an unknown one. Raises DefinitionError with
+    every problem. `idempotent` has no default: whoever registers a job must answer it.
     """
-    return _Reader(now, known, kept).definition(data)
+    return _Reader(now, known, kept, beside).definition(data)
 
 
 def shape(definition: Definition) -> dict[str, Any]:
@@ -126,11 +131,16 @@ class _Reader:
     """Reads field by field and gathers the problems on the way."""
 
     def __init__(
-        self, now: datetime, known: Known, kept: tuple[schedules.Schedule, ...] | None
+        self,
+        now: datetime,
+        known: Known,
+        kept: tuple[schedules.Schedule, ...] | None,
+        beside: Collection[str],
     ) -> None:
         self.now = now
         self.known = known
         self.kept = kept
+        self.fields = (*beside, *_FIELDS)
         self.problems: list[Problem] = []
 
     def definition(self, data: object) -> Definition:
@@ -223,7 +233,12 @@ class _Reader:
         return schedules.parse(given, now=self.now)
 
     def target(self, given: object) -> targets.Target:
-        return targets.parse(given, known_tasks=self.known.tasks, allow=self.known.egress)
+        return targets.parse(
+            given,
+            known_tasks=self.known.tasks,
+            allow=self.known.egress,
+            misfit=self.known.misfit,
+        )
 
     def part(self, data: Mapping[str, Any], field: str, names: Collection[str]) -> dict[str, Any]:
         given = data.get(field, {})
@@ -264,7 +279,7 @@ class _Reader:
             if name in _FIELDS:
                 continue
             if name not in _LATER:
-                self.problem(str(name)[:80], "is unknown.", f"Known: {', '.join(_FIELDS)}.")
+                self.problem(str(name)[:80], "is unknown.", f"Known: {', '.join(self.fields)}.")
             elif given != _LATER[name] or type(given) is not type(_LATER[name]):
                 self.problem(
                     name,

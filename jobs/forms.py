@@ -22,6 +22,11 @@ KINDS = (
     ("at", "Once"),
     ("several", "Several schedules"),
 )
+ANSWER = Problem(  # the API's words speak of true and false
+    "idempotent",
+    "Answer Yes or No: may a failed run of this job be repeated without harm?",
+    "When in doubt choose No: then a person decides.",
+)
 _MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
 
 
@@ -53,7 +58,15 @@ class JobForm(forms.Form):
 
     name = _text("Name", "Unique in its team, at most 120 characters.", maxlength="200")
     description = _area("Description", "What it is for; for people.", rows=2)
-    runbook = _area("Runbook", "What to do when it fails. Shown beside every failure.", rows=3)
+
+    target_kind = _radio("Kind of target", (("http", "HTTP request"), ("task", "Task")))
+    method = _select("Method", ((method, method) for method in targets.METHODS))
+    url = _text("URL", "https://, or http:// where the installation allows it.", **_MONO)
+    headers = _area("Headers", "One a line, as Accept: application/json.", rows=3, **_MONO)
+    body = _area("Body", "JSON; empty sends no body.", rows=4, **_MONO)
+    task_name = _select("Task", ())
+    args = _area("Arguments", "A JSON list; empty for none.", rows=2, **_MONO)
+    kwargs = _area("Named arguments", "A JSON object; empty for none.", rows=3, **_MONO)
 
     schedule_kind = _radio("Kind of schedule", KINDS)
     cron = _text(
@@ -77,23 +90,14 @@ class JobForm(forms.Form):
         "Schedules", "A JSON list of schedules, as the API takes them.", rows=6, **_MONO
     )
 
-    target_kind = _radio("Kind of target", (("http", "HTTP request"), ("task", "Task")))
-    method = _select("Method", ((method, method) for method in targets.METHODS))
-    url = _text("URL", "https://, or http:// where the installation allows it.", **_MONO)
-    headers = _area("Headers", "One a line, as Accept: application/json.", rows=3, **_MONO)
-    body = _area("Body", "JSON; empty sends no body.", rows=4, **_MONO)
-    task_name = _select("Task", ())
-    args = _area("Arguments", "A JSON list; empty for none.", rows=2, **_MONO)
-    kwargs = _area("Named arguments", "A JSON object; empty for none.", rows=3, **_MONO)
-
     idempotent = _radio("Is it safe to repeat?", (("yes", "Yes"), ("no", "No")))
+    timeout = _text("Time-out (s)", "Of one attempt. Empty: 300.", inputmode="numeric")
     max_attempts = _text("Attempts at most", "Empty: 5.", inputmode="numeric")
     backoff = _text("First wait (s)", "Doubles each time. Empty: 10.", inputmode="numeric")
     cap = _text("Longest wait (s)", "Empty: 3600.", inputmode="numeric")
     retry_unsent = forms.BooleanField(
         label="Try again by itself what surely was never sent", required=False
     )
-    timeout = _text("Time-out (s)", "Of one attempt. Empty: 300.", inputmode="numeric")
     catch_up_policy = _select(
         "Moments that were missed",
         (
@@ -110,6 +114,7 @@ class JobForm(forms.Form):
         inputmode="numeric",
     )
     catch_up_limit = _text("At most so many", "Empty: 100.", inputmode="numeric")
+    runbook = _area("Runbook", "What to do when it fails. Shown beside every failure.", rows=3)
     queue = _select("Queue", ())
 
     definition: Definition
@@ -129,6 +134,7 @@ class JobForm(forms.Form):
         self.teams = {team.slug: team for team in teams}
         if self.teams:
             self.fields["team"] = _select("Team", [(t.slug, t.name) for t in self.teams.values()])
+            self.order_fields(["team"])
         offer = offered()
         for name, choices in (("task_name", offer.tasks), ("queue", offer.queues)):
             _offer(self.fields[name], choices, self.get_initial_for_field(self.fields[name], name))
@@ -156,8 +162,15 @@ class JobForm(forms.Form):
             name = job_fields.place(problem.field, self.data)
             # A field that was refused before it was read would be named twice.
             if name not in self.errors:
+                problem = ANSWER if name == ANSWER.field else problem
                 shown = previews.said(problem) if name in self.fields else str(problem)
                 self.add_error(name if name in self.fields else None, shown)
+
+    @classmethod
+    def label_of(cls, name: str) -> str:
+        """What the page calls a field; the name itself where it has none."""
+        field = cls.base_fields.get(name)
+        return str(field.label) if field else name
 
     @property
     def chosen_team(self) -> Team:

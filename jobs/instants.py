@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from jobs.schedule_errors import ScheduleError
+from jobs.schedule_errors import REQUIRED, ScheduleError
 
 _SHAPE = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(?P<offset>[Zz]|[+-]\d\d:\d\d)?", re.ASCII
@@ -24,6 +24,8 @@ def canonical_instant(moment: datetime) -> str:
 
 def parse_instant(text: object, field: str) -> datetime:
     """ISO 8601 with an offset → UTC. Raises ScheduleError for `field` on anything else."""
+    if text == "":
+        raise ScheduleError(field, text, REQUIRED, _HINT)
     shape = _SHAPE.fullmatch(text) if isinstance(text, str) else None
     if not isinstance(text, str) or shape is None:
         raise ScheduleError(field, text, "is not an instant", _HINT)

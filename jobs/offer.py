@@ -13,6 +13,7 @@ def offered() -> Known:
     """What the names in a job are checked against, at every door alike."""
     return Known(
         tasks=task_registry.names(),
+        misfit=task_registry.misfit,
         queues=settings.QUEUES,
         egress=AllowList.parse(settings.EGRESS_ALLOW),
     )

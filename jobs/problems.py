@@ -52,6 +52,14 @@ class Conflict(APIException):
         self.more = more
 
 
+class NoSuch(Http404):
+    """What the request names is not there for this token; the problem names the field."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(NOT_FOUND)
+        self.problems = problems
+
+
 class StrictJSONParser(BaseParser):
     """Bodies of the API: see jobs/strict_json.py."""
 
@@ -83,7 +91,7 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> Response:
         case Conflict():
             return _problem(409, str(error.detail), error.problems, **error.more)
         case Gone() | Http404():
-            return _problem(404, NOT_FOUND)
+            return _problem(404, NOT_FOUND, error.problems if isinstance(error, NoSuch) else ())
         case PermissionDenied():
             return _problem(403, str(error) or "Your role may not do this.")
         case APIException():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -22,11 +25,28 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]
         return cast(QuerySet[Any], self.object_list)[:_MOST_PAGED].count()
 
 
+class Autocomplete(AutocompleteSelect):
+    """Shows nothing chosen where what was sent is no id at all; the form says what is wrong."""
+
+    def optgroups(self, name: str, value: Sequence[str], attrs: Any = None) -> Any:
+        """The chosen rows, as options."""
+        try:
+            return super().optgroups(name, value, attrs)
+        except (ValidationError, ValueError):
+            return super().optgroups(name, [], attrs)
+
+
 class PlainAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """What every list here has in common."""
 
     show_full_result_count = False
     list_per_page = 50
+
+    def formfield_for_foreignkey(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
+        """With our autocomplete in the place of Django's."""
+        if db_field.name in self.get_autocomplete_fields(request):
+            kwargs.setdefault("widget", Autocomplete(db_field, self.admin_site))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
 
 class ReadOnlyAdmin(PlainAdmin):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import reprlib
 
+REQUIRED = "is required"  # of a field left empty: there is nothing to quote
+
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 60
 _SHORT.maxlevel = 2
@@ -31,6 +33,8 @@ class ScheduleError(ValueError):
 
     @property
     def message(self) -> str:
+        if self.problem == REQUIRED:
+            return f"{REQUIRED}."
         return f"{short(self.value)} {self.problem}."
 
     def __str__(self) -> str:

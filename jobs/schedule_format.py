@@ -15,7 +15,7 @@ from typing import Any
 
 from jobs import cron, zones
 from jobs.instants import canonical_instant, parse_instant
-from jobs.schedule_errors import ScheduleError, short
+from jobs.schedule_errors import REQUIRED, ScheduleError, short
 from jobs.schedule_values import At, Cron, Dst, Every, Schedule
 
 MOST = 20
@@ -99,7 +99,7 @@ def _seconds(given: object) -> int:
     if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= LONGEST:
         return given
     hint = f"Give a whole number of seconds, 1 to {LONGEST}."
-    raise ScheduleError("every", given, "is no interval", hint)
+    raise ScheduleError("every", given, REQUIRED if given == "" else "is no interval", hint)
 
 
 def _anchor(given: object, default: datetime | None) -> datetime:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 
 MASK = "********"
+REQUIRED = "is required"  # of a field left empty: there is nothing to quote
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
@@ -22,7 +23,7 @@ class TargetError(ValueError):
     def __init__(self, field: str, value: object, problem: str, hint: str) -> None:
         self.field = field
         self.value = value
-        self.message = f"{shown(value)} {problem}."
+        self.message = f"{problem}." if problem == REQUIRED else f"{shown(value)} {problem}."
         self.hint = f"{hint[:1].upper()}{hint[1:]}."
         super().__init__(f"{field}: {self.message} {self.hint}")
 

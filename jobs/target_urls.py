@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
 from jobs.addresses import AllowList, literal
-from jobs.target_errors import TargetError
+from jobs.target_errors import REQUIRED, TargetError
 
 MAX_URL = 2_048
 
@@ -69,7 +69,7 @@ def split_url(
         raise TargetError(field, url, "has a fragment, which is never sent", "take out the # part")
     host, port = _host_and_port(found["authority"], text, field)
     place = Place(scheme, host, _DEFAULT_PORTS[scheme] if port is None else port, _path(found))
-    _check_port(place.port, ports, field)
+    _check_port(place.port, text, ports, field)
     return place
 
 
@@ -87,6 +87,8 @@ def check_reachable(place: Place, allow: AllowList, field: str = "target.url") -
 def _checked_text(url: object, field: str) -> str:
     if not isinstance(url, str):
         raise TargetError(field, url, "is not text", "write it as https://host/path")
+    if not url:
+        raise TargetError(field, url, REQUIRED, "write it as https://host/path")
     if len(url) > MAX_URL:
         raise TargetError(field, url, f"is longer than {MAX_URL} characters", "shorten it")
     if "\\" in url or any(not "!" <= character <= "~" for character in url):
@@ -147,11 +149,13 @@ def _check_four(name: str, url: str, field: str) -> None:
         raise TargetError(field, url, "has a host that ends in a number", hint) from None
 
 
-def _check_port(port: int, ports: Collection[int] | None, field: str) -> None:
+def _check_port(port: int, url: str, ports: Collection[int] | None, field: str) -> None:
+    if port > 65535:
+        raise TargetError(field, url, f"names {port}, which is no port", "use 80, 443 or another")
     if ports is not None and port not in ports:
         listed = ", ".join(map(str, sorted(ports)))
-        raise TargetError(field, port, "has a port that is not allowed", f"use one of {listed}")
-    if port in REFUSED_PORTS or port > 65535:
-        raise TargetError(
-            field, port, "has a port that no HTTP target listens on", "use 80, 443 or another"
-        )
+        problem = f"names port {port}, which is not allowed"
+        raise TargetError(field, url, problem, f"use one of {listed}")
+    if port in REFUSED_PORTS:
+        problem = f"names port {port}, on which no HTTP target listens"
+        raise TargetError(field, url, problem, "use 80, 443 or another")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from jobs.addresses import AllowList
 from jobs.json_values import check_json, check_size
-from jobs.target_errors import MASK, TargetError, step
+from jobs.target_errors import MASK, REQUIRED, TargetError, step
 from jobs.target_headers import is_secret_header, masked_headers, parse_headers
 from jobs.target_urls import check_reachable, split_url
+from jobs.task_registry import Misfit
 
 __all__ = [
     "MASK",
@@ -50,6 +51,12 @@ class TaskTarget:
 
 
 Target = HttpTarget | TaskTarget
+Fits = Callable[[str, list[object], dict[str, object]], Misfit | None]
+
+
+def fits(name: str, args: list[object], kwargs: dict[str, object]) -> Misfit | None:
+    """Where nobody can tell what a task takes: whatever it is given, it fits."""
+    return None
 
 
 def parse(
@@ -58,11 +65,13 @@ def parse(
     known_tasks: Collection[str],
     allow: AllowList | None = None,
     ports: Collection[int] | None = None,
+    misfit: Fits = fits,
 ) -> Target:
     """Read a target from outside; whatever cannot be accepted raises TargetError.
 
     `known_tasks` are the names that a task target may have. With `allow`, a host spelled out
-    as an inside address is refused at once. `ports` as in `split_url`.
+    as an inside address is refused at once. `ports` as in `split_url`. `misfit` says what keeps
+    a task from taking its arguments.
     """
     if not isinstance(data, dict):
         raise TargetError("target", data, "is not an object", 'write {"type": "http", "url": …}')
@@ -70,7 +79,7 @@ def parse(
         case "http":
             return _parse_http(data, allow, ports)
         case "task":
-            return _parse_task(data, known_tasks)
+            return _parse_task(data, known_tasks, misfit)
         case "command":
             raise TargetError(
                 "target.type", "command", "is not available in this version", "use http or task"
@@ -126,7 +135,9 @@ def _parse_http(
     return HttpTarget(method, str(data["url"]), headers, data.get("body"))
 
 
-def _parse_task(data: dict[object, object], known_tasks: Collection[str]) -> TaskTarget:
+def _parse_task(
+    data: dict[object, object], known_tasks: Collection[str], misfit: Fits
+) -> TaskTarget:
     _refuse_unknown(data, ("type", "name", "args", "kwargs"))
     name = _known_name(data.get("name"), known_tasks)
     args, kwargs = data.get("args", []), data.get("kwargs", {})
@@ -137,12 +148,18 @@ def _parse_task(data: dict[object, object], known_tasks: Collection[str]) -> Tas
     check_json(args, "target.args")
     check_json(kwargs, "target.kwargs")
     check_size([args, kwargs], "target.args")
+    if found := misfit(name, args, kwargs):
+        given = args if found.part == "args" else kwargs
+        problem = f"does not fit {name}: {found.problem}"
+        raise TargetError(f"target.{found.part}", given, problem, f"it takes {found.takes}")
     return TaskTarget(name, args, kwargs)
 
 
 def _known_name(name: object, known_tasks: Collection[str]) -> str:
     if isinstance(name, str) and name in known_tasks:
         return name
+    if name == "":
+        raise TargetError("target.name", name, REQUIRED, "choose a task that is registered")
     near = difflib.get_close_matches(str(name)[:200], list(known_tasks), n=1)
     hint = f"did you mean {near[0]}?" if near else "register it for jobs, or mend the name"
     raise TargetError("target.name", name, "is not a task that jobs may call", hint)

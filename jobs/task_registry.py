@@ -92,8 +92,63 @@ class TaskRegistry:
         """All names, sorted."""
         return tuple(sorted(self._handlers))
 
+    def misfit(self, name: str, args: list[object], kwargs: dict[str, object]) -> Misfit | None:
+        """What keeps these arguments from the function of this name; None where nothing does, or
+        where nobody can tell: a name that is not registered, a callable written in C.
+        """
+        handler = self._handlers.get(name)
+        return None if handler is None else misfit_of(handler, args, kwargs)
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Arguments that a function does not take: in which `part` of them the fault lies (`args` or
+    `kwargs`), what it is, and what the function takes, as `day, *, dry_run=…`.
+    """
+
+    part: str
+    problem: str
+    takes: str
+
+
+def misfit_of(handler: Handler, args: list[object], kwargs: dict[str, object]) -> Misfit | None:
+    """The same for a function at hand."""
+    try:
+        # A Celery task takes anything when called; its own arguments are those of `run`.
+        signature = inspect.signature(getattr(handler, "run", handler))
+    except (ValueError, TypeError):  # a callable written in C tells nothing
+        return None
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        part = "kwargs" if kwargs and _takes(signature, args) else "args"
+        return Misfit(part, str(error), _written(signature))
+    return None
+
+
+def _takes(signature: inspect.Signature, args: list[object]) -> bool:
+    try:
+        signature.bind_partial(*args)
+    except TypeError:
+        return False
+    return True
+
+
+def _written(signature: inspect.Signature) -> str:
+    """The arguments by name; a default may be anything, also a secret, and is not told."""
+    plain = [
+        parameter.replace(
+            annotation=inspect.Parameter.empty,
+            default=inspect.Parameter.empty if parameter.default is parameter.empty else ...,
+        )
+        for parameter in signature.parameters.values()
+    ]
+    shown = str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+    return shown[1:-1].replace("Ellipsis", "…") or "nothing"
+
 
 _registry = TaskRegistry()
 job_task = _registry.job_task
 registered = _registry.registered
+misfit = _registry.misfit
 names = _registry.names

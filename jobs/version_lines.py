@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from jobs import schedules, words
 from jobs.target_errors import MASK
 from jobs.target_headers import SEALED
 
@@ -37,13 +38,21 @@ def _lines(path: str, before: object, after: object) -> Iterator[Line]:
         for name in dict.fromkeys([*before, *after]):
             yield from _lines(f"{path}.{name}", before.get(name, _ABSENT), after.get(name, _ABSENT))
     elif before != after:
-        yield Line(path, _shown(before), _shown(after))
+        shown = _schedule if path == "schedule" else _shown
+        yield Line(path, shown(before), shown(after))
 
 
 def _shown(value: object) -> str | None:
     if value is _ABSENT:
         return None
     return value if isinstance(value, str) and not value.startswith(SEALED) else _json(value)
+
+
+def _schedule(value: object) -> str | None:
+    try:
+        return None if value is _ABSENT else words.spelled(schedules.load(value))
+    except schedules.ScheduleError:  # the zone data in use has lost its zone
+        return _shown(value)
 
 
 def _json(value: object) -> str:

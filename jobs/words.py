@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from jobs import cron
+from jobs.beat_rows import NEVER
 from jobs.cron import Pattern
 from jobs.instants import canonical_instant
 from jobs.schedules import At, Cron, Every, Schedule
@@ -34,8 +35,26 @@ def of_schedule(schedule: Schedule) -> str:
             return _sentence(_of_pattern(cron.parse(expression)))
         case Every(seconds):
             return _sentence(f"every {of_seconds(seconds)}")
+        case At() if schedule in NEVER:
+            return "No schedule"
         case At(moment):
             return f"Once, at {canonical_instant(moment)}"
+
+
+def spelled(schedules: Iterable[Schedule]) -> str:
+    """The schedules with all that they say, so that two that differ read differently."""
+    return "; ".join(_spelled(schedule) for schedule in schedules)
+
+
+def _spelled(schedule: Schedule) -> str:
+    match schedule:
+        case Cron(expression, timezone, dst):
+            rule = ", following the clock when it changes" if dst == "wall" else ""
+            return f"cron {expression}, {timezone}{rule}"
+        case Every(anchor=anchor):
+            return f"{of_schedule(schedule)}, counted from {canonical_instant(anchor)}"
+        case At():
+            return of_schedule(schedule)
 
 
 def of_seconds(seconds: int) -> str:

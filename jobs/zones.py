@@ -14,7 +14,7 @@ from importlib import metadata, resources
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-from jobs.schedule_errors import ScheduleError
+from jobs.schedule_errors import REQUIRED, ScheduleError
 
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = datetime(9999, 12, 31, tzinfo=UTC)  # local time beyond it may leave the calendar
@@ -62,6 +62,8 @@ def check(name: object) -> str:
     if isinstance(name, str) and name in names():
         return name
     hint = "Name a place of the IANA list, as Europe/Berlin, or UTC."
+    if name == "":
+        raise ScheduleError("timezone", name, REQUIRED, hint)
     if isinstance(name, str) and len(name) < 64:
         close = next((known for known in sorted(names()) if known.lower() == name.lower()), None)
         hint = f"Write {close}." if close else hint

@@ -14,17 +14,28 @@ from runs import transitions
 from runs.models import Decision, Run
 from runs.states import State
 
+DECIDED = "Decided: "  # how the reason of a run begins that a person has moved out of review
+
+_WORDS = {"happened": "it happened", "run_again": "run it again", "close": "closed"}
+
+
+def said(decision: Decision) -> str:
+    """What was decided, in words."""
+    return _WORDS.get(decision.decision, decision.decision)
+
 
 class Stale(Exception):
     """The run is no longer where the decision found it: somebody, or the run itself, was
     faster. `run` is the run as it is now, `decision` what was decided last, if anything."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, *, overtaken: bool = False) -> None:
+        """`overtaken`: it is where it was, but at another attempt."""
         self.run = run
         self.decision = run.decisions.select_related("by").order_by("-at").first()
         last = self.decision
-        who = f" {last.by.get_username()} decided “{last.decision}”." if last and last.by else ""
-        super().__init__(f"The run is {run.state} by now.{who}")
+        where = f"at attempt {run.attempt}" if overtaken else run.state
+        who = f" {last.by.get_username()} decided “{said(last)}”." if last and last.by else ""
+        super().__init__(f"The run is {where} by now.{who}")
 
 
 class NoteMissing(Exception):
@@ -56,8 +67,10 @@ def move(
     whatever it is now). Raises Stale; a second click finds the first one's decision."""
     with transaction.atomic():
         run = Run.objects.select_for_update().select_related("job").get(id=run_id)
-        if run.state not in of or token not in (None, run.attempt):
+        if run.state not in of:
             raise Stale(run)
+        if token not in (None, run.attempt):
+            raise Stale(run, overtaken=True)
         transitions.move(run.id, to, token=run.attempt, **changes)
         Decision.objects.create(
             run=run,

@@ -45,7 +45,7 @@ def _happened(run_id: UUID, *, token: int | None, note: str, by: User) -> Run:
             by=by,
             effect=Effect.DONE,
             review_class="",
-            reason=f"Decided: it happened. {note}",
+            reason=f"{decisions.DECIDED}it happened. {note}",
         )
         idempotency.settled_by_a_person(run.key, run_id=run.id, payload=run.snapshot)
     return run
@@ -64,6 +64,6 @@ def _leave(
         note=note,
         by=by,
         review_class="",
-        reason=f"Decided: {choice.replace('_', ' ')}. {note}",
+        reason=f"{decisions.DECIDED}{choice.replace('_', ' ')}. {note}",
         **again,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from runs.decisions import said
 from runs.models import Attempt, Decision, Run
 from runs.states import Origin, State
 
@@ -45,8 +46,9 @@ def _birth(run: Run) -> Iterator[Entry]:
 
 def _sending(run: Run) -> Iterator[Entry]:
     if run.sent_at:
-        times = f", {run.sends} times in all" if run.sends > 1 else ""
-        yield Entry(run.sent_at, "enqueued", f"Sent to the queue {run.queue}{times}")
+        # Of several times the last alone is kept.
+        times = f"sent {run.sends} times, this was the last" if run.sends > 1 else ""
+        yield Entry(run.sent_at, "enqueued", f"Sent to the queue {run.queue}", times)
 
 
 def _attempt(attempt: Attempt) -> Iterator[Entry]:
@@ -64,9 +66,8 @@ def _attempt(attempt: Attempt) -> Iterator[Entry]:
 
 def _decision(decision: Decision) -> Entry:
     who = decision.by.get_username() if decision.by else "Somebody who is gone"
-    did = decision.decision.replace("_", " ")
     glyph = State(decision.to_state).lower()
-    return Entry(decision.at, glyph, f"{who} decided: {did}", decision.note)
+    return Entry(decision.at, glyph, f"{who} decided: {said(decision)}", decision.note)
 
 
 def _ending(run: Run, at: datetime) -> Entry:

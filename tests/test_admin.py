@@ -187,6 +187,18 @@ def test_no_token_for_whoever_is_not_a_member(client: Client, team: Team) -> Non
     assert not Token.objects.exists()
 
 
+@pytest.mark.parametrize("wrong", [{"team": "1"}, {"user": "x"}])
+def test_what_is_no_id_is_an_error_of_the_form(
+    client: Client, team: Team, wrong: dict[str, str]
+) -> None:
+    form = {"team": str(team.id), "user": str(make.operator(team).pk), "name": "deploy", **wrong}
+    answer = client.post(url(Token, "add"), form)
+    assert answer.status_code == 200
+    assert list(answer.context["adminform"].form.errors) == list(wrong)
+    assert not Token.objects.exists()
+    assert client.get(url(Token, "add"), wrong).status_code == 200
+
+
 def test_tokens_are_revoked(client: Client, team: Team) -> None:
     token, secret = tokens.issue(team, make.operator(team), "deploy")
     client.post(url(Token, "changelist"), {"action": "revoke", "_selected_action": [str(token.id)]})

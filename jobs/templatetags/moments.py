@@ -68,6 +68,13 @@ def expression(job: Job) -> str:
 
 
 @register.filter
+def clock_of(job: Job) -> str:
+    """The zones whose clock the job's schedule reads, UTC too; empty where it reads none."""
+    named = [str(item["timezone"]) for item in job.schedule if "timezone" in item]
+    return ", ".join(dict.fromkeys(named))
+
+
+@register.filter
 def zone_of(job: Job) -> str:
     """The first zone that the job's schedule names; empty where it names none or UTC."""
     named = [str(item["timezone"]) for item in job.schedule if "timezone" in item]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -97,20 +96,10 @@ def prepare(call: Call, *, lookup: Lookup = task_registry.registered) -> Prepare
     handler = lookup(call.target.name)
     if handler is None:
         raise NotSent(f"No task named {call.target.name} may be called by jobs here.")
-    _check_arguments(handler, call.target)
+    target = call.target
+    if found := task_registry.misfit_of(handler, target.args, target.kwargs):
+        raise NotSent(f"The arguments do not fit the task {target.name}: {found.problem}.")
     return PreparedTask(call, handler)
-
-
-def _check_arguments(handler: Handler, target: TaskTarget) -> None:
-    try:
-        # A Celery task takes anything when called; its own arguments are those of `run`.
-        signature = inspect.signature(getattr(handler, "run", handler))
-    except (ValueError, TypeError):  # a callable written in C tells nothing
-        return
-    try:
-        signature.bind(*target.args, **target.kwargs)
-    except TypeError as error:
-        raise NotSent(f"The arguments do not fit the task {target.name}: {error}.") from error
 
 
 def _text(value: object) -> str:

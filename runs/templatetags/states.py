@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django import template
 
+from runs.decisions import DECIDED
 from runs.models import Run
 from runs.states import State
 
@@ -33,6 +34,16 @@ def state(name: str) -> dict[str, str]:
 @register.filter
 def state_word(name: str) -> str:
     return WORDS[State(name)]
+
+
+@register.filter
+def said(run: Run) -> str:
+    """The reason of a run; of one under way it is of the attempt before, and says so."""
+    if run.state not in (State.CLAIMED, State.ENQUEUED, State.RUNNING):
+        return run.reason
+    before = run.attempt - (run.state == State.RUNNING)
+    is_old = before > 0 and run.reason and not run.reason.startswith(DECIDED)
+    return f"last attempt: {run.reason}" if is_old else run.reason
 
 
 @register.simple_tag

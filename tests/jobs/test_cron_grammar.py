@@ -40,8 +40,8 @@ REFUSED = [
     ("* */10 * * * *", "6 fields"),  # K029
     ("0 0 0 1 1 ? 2099", "7 fields"),
     ("0 9 * *", "4 fields"),
-    ("", "0 fields"),
-    ("   ", "0 fields"),
+    ("", "is required"),
+    ("   ", "is required"),
     ("0\u00a09 * * *", "NO-BREAK SPACE"),  # K031
     ("0 9 * * *\n", "U+000A"),
     ("0 9 * * *\x00", "U+0000"),

@@ -76,6 +76,7 @@ def test_an_instant_without_an_offset_is_utc() -> None:
         (["0 0 * * *", "--dst", "twice"], "dst"),
         (["0 0 * * *", "--after", "soon"], "after"),
         (["0 0 * * *", "--after", "2026-02-30T00:00"], "after"),
+        (["0 0 * * *", "--after", "9999-12-31T23:59:59Z"], "calendar ends with the year 9999"),
         (["0 0 * * *", "--count", "0"], "count"),
         (["0 0 * * *", "--count", "many"], "count"),
     ],

@@ -66,6 +66,43 @@ def test_the_versions_say_who_changed_what(browser: Browser) -> None:
     assert "sealed:" not in page.html
 
 
+def test_the_versions_tell_schedules_in_words(browser: Browser, team: Team, editor: User) -> None:
+    job = make.job(team, schedule={"cron": "0 18 * * 1-5"})
+    later = make.definition(
+        schedule=[
+            {"cron": "0 18 * * 1-5", "timezone": "Asia/Kolkata", "dst": "wall"},
+            {"every": 5400, "anchor": "2026-01-01T00:00:00Z"},
+        ]
+    )
+    editing.edit(job.id, later, by=editor)
+    page = browser.get(f"/jobs/{job.id}/")
+    assert (
+        "from cron 0 18 * * 1-5, UTC → to cron 0 18 * * 1-5, Asia/Kolkata, following" in page.words
+    )
+    assert "Every 90 minutes, counted from 2026-01-01T00:00:00Z" in page.words
+    assert '{"cron"' not in page.all("ol", class_="versions")[0].text
+
+
+def test_a_clock_is_named_in_the_list_also_where_it_is_utc(browser: Browser, team: Team) -> None:
+    make.job(team, schedule={"cron": "0 18 * * 1-5"})
+    assert "0 18 * * 1-5 UTC" in browser.get("/jobs/").words
+
+
+def test_a_mirror_of_a_row_without_a_time_shows_no_schedule(browser: Browser, team: Team) -> None:
+    job = make.job(team)
+    never = [{"at": "1970-01-01T00:00:00Z"}]
+    Job.objects.filter(id=job.id).update(schedule=never, periodic_task_id=1)
+    for path in ("/jobs/", f"/jobs/{job.id}/"):
+        page = browser.get(path)
+        assert "No schedule" in page.words
+        assert "1970" not in page.words
+
+
+def test_whoever_registered_in_the_browser_is_told_to_make_the_secret(browser: Browser) -> None:
+    words = browser.send("/jobs/new/", typed()).words
+    assert "Make a secret for the target to check them by; it is shown once." in words
+
+
 def test_a_job_whose_zone_is_gone_is_still_shown(browser: Browser, team: Team) -> None:
     job = make.job(team)
     lost = [{"cron": "0 3 1 1 *", "timezone": "Gone/Away", "dst": "once"}]

@@ -12,6 +12,7 @@ from django.test import Client
 from jobs import access
 from jobs.json_values import MAX_BYTES
 from jobs.models import Job
+from jobs.task_registry import job_task
 from tests import make
 from tests.api import JSON, PROBLEM, Api
 
@@ -93,11 +94,67 @@ def job_path() -> str:
     return f"jobs/{job.id}/"
 
 
-@pytest.mark.parametrize("path", ["nothing/", "jobs/7/", "jobs", "jobs/%00/", ""])
+@pytest.mark.parametrize("path", ["nothing/", "jobs/7/", "jobs", "jobs/%00/"])
 def test_an_address_that_is_none_is_a_problem_too(api: Api, path: str) -> None:
     answer = api.get(path)
     assert (answer.status, answer.headers["Content-Type"]) == (404, PROBLEM)
     assert answer.body["title"] == "Not Found"
+
+
+def test_the_root_names_the_lists_to_whoever_has_a_token(api: Api) -> None:
+    answer = api.get("")
+    assert answer.status == 200
+    assert list(answer.body) == ["jobs", "runs"]
+    assert {api.get(address).status for address in answer.body.values()} == {200}
+    assert Api().get("").status == 401
+
+
+def test_a_field_misspelt_is_told_every_field_that_the_door_takes(api: Api) -> None:
+    known = api.post("jobs/", make.shape(tema="payments")).body["errors"][0]["hint"]
+    assert known.startswith("Known: team, name, ")
+    assert "team" not in api.put(job_path(), make.shape(tema="payments")).body["errors"][0]["hint"]
+
+
+def test_a_team_that_is_not_the_tokens_is_named_as_what_is_not_there(api: Api) -> None:
+    answer = api.post("jobs/", make.shape(team="elsewhere"))
+    assert (answer.status, answer.fields) == (404, ["team"])
+    assert answer.body["errors"][0]["hint"] == "Leave it out, or give payments."
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "said"),
+    [
+        ({"args": [1, 2, 3]}, "target.args", "too many positional arguments"),
+        ({"args": [1, 2, 3], "kwargs": {"dry_run": True}}, "target.args", "too many positional"),
+        ({}, "target.args", "missing a required argument: 'day'"),
+        ({"kwargs": {"dry_run": True}}, "target.kwargs", "missing a required argument: 'day'"),
+        ({"args": [1], "kwargs": {"day": 1}}, "target.kwargs", "multiple values"),
+        ({"args": [1], "kwargs": {"dry": True}}, "target.kwargs", "'dry'"),
+    ],
+)
+def test_arguments_that_do_not_fit_the_task_are_refused_before_they_ever_fail(
+    api: Api, given: dict[str, object], field: str, said: str
+) -> None:
+    target = {"type": "task", "name": "tests.close_book", **given}
+    answer = api.post("jobs/", make.shape(target=target))
+    assert (answer.status, answer.fields) == (400, [field])
+    error = answer.body["errors"][0]
+    assert said in error["message"]
+    assert error["hint"] == "It takes day, book=…, *, dry_run=…."
+    assert "sesame" not in json.dumps(answer.body), "a default is nobody's business"
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("given", [{"args": [1]}, {"kwargs": {"day": 1, "dry_run": True}}])
+def test_arguments_that_fit_the_task_are_taken(api: Api, given: dict[str, object]) -> None:
+    target = {"type": "task", "name": "tests.close_book", **given}
+    assert api.post("jobs/", make.shape(target=target)).status == 201
+
+
+@job_task("tests.close_book")
+def _close_book(day: int, book: str = "open-sesame", *, dry_run: bool = False) -> None:
+    """What the targets of these tests call."""
 
 
 def test_a_method_that_is_none_is_a_problem_and_tells_those_that_are(api: Api) -> None:

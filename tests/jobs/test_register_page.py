@@ -97,7 +97,16 @@ def test_the_answer_about_repeating_is_not_given_for_anybody(browser: Browser) -
     ("wrong", "field", "said"),
     [
         ({"cron": "0 25 * * *"}, "cron", "hour"),
-        ({"cron": ""}, "cron", "five fields"),
+        ({"cron": ""}, "cron", "is required. Write five fields"),
+        ({"timezone": "Nowhere/At_All"}, "timezone", "not a known time zone"),
+        ({"url": ""}, "url", "is required. Write it as https://host/path"),
+        ({"url": "https://a.example:22/"}, "url", "'https://a.example:22/' names port 22"),
+        ({"url": "https://a.example:99999/"}, "url", "names 99999, which is no port"),
+        ({"schedule_kind": "every", "every": ""}, "every", "is required. Give"),
+        ({"schedule_kind": "at", "at": ""}, "at", "is required. Write it as"),
+        ({"cron": "0 0 30 2 *"}, "cron", "'0 0 30 2 *' never fires. Choose a day"),
+        ({"idempotent": ""}, "idempotent", "Answer Yes or No"),
+        ({"target_kind": "task", "task_name": "demo.hello", "args": "[1, 2]"}, "args", "too many"),
         ({"timezone": "europe/berlin"}, "timezone", "Write Europe/Berlin"),
         ({"schedule_kind": "every", "every": "soon"}, "every", "soon"),
         ({"schedule_kind": "every", "every": "0"}, "every", "no interval"),
@@ -139,6 +148,31 @@ def test_what_is_wrong_stands_at_its_field_and_nothing_typed_is_lost(
     for name in ("name", "cron", "timezone", "url", "headers", "body"):
         if "\x00" not in fields[name]:
             assert page.value(name) == fields[name]
+
+
+def test_what_is_wrong_is_listed_in_the_order_of_the_page(browser: Browser) -> None:
+    wrong = {"queue": "vip", "timeout": "0", "idempotent": "", "cron": "x", "url": "", "name": ""}
+    page = browser.send("/jobs/new/", typed(team="elsewhere", max_attempts="0", **wrong))
+    banner = page.all("div", class_="errors banner")[0].text
+    labels = ["Team", "Name", "URL", "Expression", "Is it safe to repeat?", "Time-out (s)"]
+    places = [banner.index(label) for label in [*labels, "Attempts at most", "Queue"]]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("fields", "label"),
+    [
+        ("schedule_kind=cron&cron=x&timezone=UTC", "Expression"),
+        ("schedule_kind=cron&cron=@hourly&timezone=Mars", "Time zone"),
+        ("schedule_kind=every&every=x", "Every"),
+        ("schedule_kind=at&at=x", "At"),
+        ("schedule_kind=several&several=x", "Schedules"),
+    ],
+)
+def test_the_preview_sends_to_the_field_by_its_label(
+    browser: Browser, fields: str, label: str
+) -> None:
+    assert f"No moments: see “{label}”." in browser.get(f"/jobs/preview/?{fields}").words
 
 
 def test_a_name_that_the_team_has_is_refused_at_its_field(browser: Browser, team: Team) -> None:

@@ -73,10 +73,29 @@ def test_a_decision_needs_a_note(operator: User, note: str) -> None:
     assert rested.state == "REVIEW"
 
 
+def test_a_decision_about_an_attempt_that_is_over_is_told_the_one_there_is(
+    operator: User,
+) -> None:
+    rested = in_review(attempt=3)
+    with pytest.raises(Stale, match=r"^The run is at attempt 3 by now\.$"):
+        review.decide(rested.id, "close", token=2, note="late", by=operator)
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [("happened", "it happened"), ("run_again", "run it again"), ("close", "closed")],
+)
+def test_who_was_faster_is_told_in_words(operator: User, choice: Choice, said: str) -> None:
+    rested = in_review()
+    review.decide(rested.id, choice, token=1, note="looked", by=operator)
+    with pytest.raises(Stale, match=rf"operator decided “{said}”\."):
+        review.decide(rested.id, "close", token=1, note="twice", by=operator)
+
+
 def test_a_stale_decision_is_told_who_was_faster(operator: User) -> None:
     rested = in_review()
     review.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
-    with pytest.raises(Stale, match=r"CLAIMED by now\. operator decided “run_again”"):
+    with pytest.raises(Stale, match=r"CLAIMED by now\. operator decided “run it again”"):
         review.decide(rested.id, "close", token=1, note="twice", by=operator)
 
 

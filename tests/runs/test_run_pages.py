@@ -1,7 +1,8 @@
-"""The pages of runs, and what a person does there."""
+"""The pages of runs: what they tell."""
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from jobs import clock
 from jobs.models import Job, Team, User
 from runs import review
-from runs.models import Attempt, Decision, Run
-from runs.states import ReviewClass, State
+from runs.models import Attempt
+from runs.states import State
 from tests import make
 from tests.pages import Browser
 
@@ -77,7 +78,7 @@ def test_the_story_tells_everything_in_its_order(
         "Attempt 1 started",
         "began the call",
         "Attempt 1: unknown",
-        "operator decided: happened",
+        "operator decided: it happened",
         "Ended: succeeded",
     ]
     places = [story.index(words) for words in told]
@@ -85,6 +86,40 @@ def test_the_story_tells_everything_in_its_order(
     assert "30 s later" in story
     assert "&lt;b&gt;bad gateway&lt;/b&gt;" in page.html
     assert "Seen in the ledger." in page.words
+
+
+def test_a_run_sent_more_than_once_tells_how_often_and_no_more(browser: Browser, job: Job) -> None:
+    run = make.run(job, State.ENQUEUED, sends=3, sent_at=clock.now())
+    story = browser.get(f"/runs/{run.id}/").all("ol", class_="story")[0].text
+    assert story.count("Sent to the queue") == 1
+    assert "sent 3 times, this was the last" in story
+
+
+@pytest.mark.parametrize(
+    ("state", "attempt", "reason", "shown"),
+    [
+        (State.RUNNING, 2, "No answer came.", "last attempt: No answer came."),
+        (State.ENQUEUED, 1, "No answer came.", "last attempt: No answer came."),
+        (State.CLAIMED, 1, "Decided: run again. Looked.", "· Decided: run again. Looked."),
+        (State.RUNNING, 1, "Made up.", "· Made up."),
+        (State.RETRYING, 1, "No answer came.", "· No answer came."),
+    ],
+)
+def test_what_was_said_of_an_attempt_before_is_not_told_as_of_this_one(
+    browser: Browser, job: Job, state: State, attempt: int, reason: str, shown: str
+) -> None:
+    run = make.run(job, state, attempt=attempt, reason=reason)
+    assert shown in browser.get(f"/runs/{run.id}/").words
+    for path in ("/runs/", f"/jobs/{job.id}/runs/"):
+        assert shown.removeprefix("· ") in browser.get(path).words
+        assert ("last attempt" in browser.get(path).words) == ("last attempt" in shown)
+
+
+def test_a_time_and_the_time_since_the_one_before_stand_apart(browser: Browser, job: Job) -> None:
+    now = clock.now()
+    run = make.run(job, State.ENQUEUED, created_at=now, sent_at=now + timedelta(seconds=2), sends=1)
+    html = browser.get(f"/runs/{run.id}/").html
+    assert re.search(r'</(time|span)> <div class="gap">2 s later', html)
 
 
 def test_a_run_that_calls_with_a_secret_shows_a_mask(browser: Browser, team: Team) -> None:
@@ -118,175 +153,3 @@ def test_a_job_shows_its_runs_from_an_address_of_their_own(browser: Browser, job
     fragment = browser.get(shell.attrs["hx-get"])
     assert fragment.all("a", href=f"/runs/{run.id}/")
     assert not fragment.all("html")
-
-
-# ── run now ──────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_job_that_is_not_safe_to_repeat_asks_first(browser: Browser, job: Job) -> None:
-    make.run(job, State.RUNNING)
-    address = f"/jobs/{job.id}/run-now/"
-    page = browser.get(f"/jobs/{job.id}/")
-    assert page.all("a", href=address) and not page.all("form", action=address)
-    asked = browser.get(address)
-    assert "not safe to repeat" in asked.words
-    assert "under way" in asked.words
-    assert Run.objects.count() == 1, "looking starts nothing"
-    page = browser.post(address)
-    run = Run.objects.order_by("-id")[0]
-    assert (run.origin, run.state) == ("hand", "CLAIMED")
-    assert page.url == f"/runs/{run.id}/"
-
-
-def test_a_job_that_is_safe_to_repeat_runs_with_one_click(browser: Browser, team: Team) -> None:
-    job = make.job(team, name="safe")
-    assert browser.get(f"/jobs/{job.id}/").all("form", action=f"/jobs/{job.id}/run-now/")
-    assert "on its way" in browser.post(f"/jobs/{job.id}/run-now/").words
-
-
-# ── decide ───────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("decision", "state"),
-    [("happened", "SUCCEEDED"), ("run_again", "CLAIMED"), ("close", "CLOSED")],
-)
-def test_a_person_decides(
-    browser: Browser, job: Job, operator: User, decision: str, state: str
-) -> None:
-    run = make.run(job, State.REVIEW)
-    page = browser.post(f"/runs/{run.id}/decide/", decision=decision, note="Looked.", token=1)
-    assert "recorded with your name" in page.words
-    run.refresh_from_db()
-    assert run.state == state
-    made = run.decisions.get()
-    assert (made.by, made.note) == (operator, "Looked.")
-
-
-def test_nothing_is_preselected_and_what_is_known_is_shown(browser: Browser, job: Job) -> None:
-    run = make.run(job, State.REVIEW)
-    page = browser.get(f"/runs/{run.id}/")
-    radios = page.all("input", name="decision")
-    assert [radio.attrs["value"] for radio in radios] == ["happened", "run_again", "close"]
-    assert not any("checked" in radio.attrs for radio in radios)
-    assert "Whether the target acted." in page.words
-    assert "Ask the ledger." in page.words
-
-
-@pytest.mark.parametrize("review_class", list(ReviewClass))
-def test_every_class_of_review_has_its_facts(
-    browser: Browser, job: Job, review_class: ReviewClass
-) -> None:
-    run = make.run(job, State.REVIEW, review_class=review_class)
-    page = browser.get(f"/runs/{run.id}/")
-    assert page.status == 200
-    assert "We know" in page.words
-
-
-def test_an_earlier_attempt_that_may_have_acted_is_not_forgotten(
-    browser: Browser, job: Job
-) -> None:
-    run = make.run(job, State.REVIEW, review_class="not sent", effect="maybe")
-    assert "earlier attempt" in browser.get(f"/runs/{run.id}/").words
-
-
-@pytest.mark.parametrize(
-    ("fields", "field", "said"),
-    [
-        ({"note": "Looked."}, "decision", "Choose one"),
-        ({"decision": "perhaps", "note": "Looked."}, "decision", "perhaps is no decision"),
-        ({"decision": "close", "note": " "}, "note", "Write a note"),
-        ({"decision": "close", "note": "x" * 2001}, "note", "2000"),
-    ],
-)
-def test_half_a_decision_is_none_and_what_was_typed_stays(
-    browser: Browser, job: Job, fields: dict[str, str], field: str, said: str
-) -> None:
-    run = make.run(job, State.REVIEW)
-    page = browser.send(f"/runs/{run.id}/decide/", {"token": "1", **fields})
-    assert page.status == 422
-    assert said in page.error(field)
-    if field == "note":
-        assert "checked" in page.all("input", name="decision", value="close")[0].attrs
-    else:
-        assert page.value("note") == "Looked."
-    run.refresh_from_db()
-    assert run.state == "REVIEW"
-
-
-def test_who_decides_second_is_told_who_was_first(browser: Browser, team: Team, job: Job) -> None:
-    run = make.run(job, State.REVIEW)
-    review.decide(run.id, "close", token=1, note="Mine.", by=make.operator(team, "colleague"))
-    page = browser.post(f"/runs/{run.id}/decide/", decision="happened", note="Looked.", token=1)
-    assert page.url == f"/runs/{run.id}/"
-    assert "colleague decided" in page.words
-    assert "Yours was not recorded" in page.words
-    run.refresh_from_db()
-    assert run.state == "CLOSED"
-
-
-def test_a_decision_on_an_attempt_that_is_over_is_refused(browser: Browser, job: Job) -> None:
-    run = make.run(job, State.REVIEW, attempt=2)
-    browser.post(f"/runs/{run.id}/decide/", decision="happened", note="Looked.", token=1)
-    run.refresh_from_db()
-    assert run.state == "REVIEW"
-
-
-# ── dead letters, cancel ─────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture
-def dead(team: Team) -> Run:
-    return make.run(make.job(team, name="safe"), State.DEAD, reason="503, five times.")
-
-
-def test_a_dead_letter_is_replayed_with_its_key(browser: Browser, dead: Run) -> None:
-    assert "503, five times." in browser.get("/dead-letters/").words
-    page = browser.post(f"/runs/{dead.id}/replay/", token=dead.attempt, note="")
-    assert "same key" in page.words
-    key = dead.key
-    dead.refresh_from_db()
-    assert (dead.state, dead.failures, dead.key) == ("CLAIMED", 0, key)
-
-
-def test_a_dead_letter_is_discarded_with_a_note(browser: Browser, dead: Run) -> None:
-    page = browser.post(f"/runs/{dead.id}/discard/", token=dead.attempt, note="")
-    assert page.status == 422
-    assert "Write a note" in page.error("note")
-    browser.post(f"/runs/{dead.id}/discard/", token=dead.attempt, note="Not needed.")
-    dead.refresh_from_db()
-    assert dead.state == "CLOSED"
-
-
-@pytest.mark.parametrize("state", [State.CLAIMED, State.ENQUEUED, State.RETRYING])
-def test_what_has_not_started_is_cancelled(browser: Browser, job: Job, state: State) -> None:
-    run = make.run(job, state)
-    assert browser.get(f"/runs/{run.id}/").all("form", action=f"/runs/{run.id}/cancel/")
-    assert "It will not start" in browser.post(f"/runs/{run.id}/cancel/").words
-    run.refresh_from_db()
-    assert run.state == "CANCELLED"
-
-
-@pytest.mark.parametrize("state", list(State))
-@pytest.mark.parametrize("action", ["replay", "discard", "cancel", "decide"])
-def test_an_action_that_the_state_does_not_know_changes_nothing_and_breaks_nothing(
-    browser: Browser, team: Team, job: Job, state: State, action: str
-) -> None:
-    run = make.run(job if state is not State.DEAD else make.job(team, name="safe"), state)
-    allowed = {
-        State.DEAD: {"replay", "discard"},
-        State.REVIEW: {"decide"},
-        State.CLAIMED: {"cancel"},
-        State.ENQUEUED: {"cancel"},
-        State.RETRYING: {"cancel"},
-    }
-    page = browser.get(f"/runs/{run.id}/")
-    if action in allowed.get(state, ()):
-        return
-    assert not page.all("form", action=f"/runs/{run.id}/{action}/")
-    fields = {"decision": "close", "note": "n", "token": str(run.attempt)}
-    answer = browser.send(f"/runs/{run.id}/{action}/", fields)
-    assert f"The run is {state}" in answer.words
-    run.refresh_from_db()
-    assert run.state == state
-    assert not Decision.objects.exists()

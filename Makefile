@@ -29,7 +29,7 @@ install:
 
 # `exec`: the recipe's shell is replaced by the product, so that a signal to it arrives.
 up: install
-	@exec $(PY) manage.py up --host $(HOST) --port $(PORT) --data $(DATA)
+	@exec $(PY) manage.py up --host='$(HOST)' --port='$(PORT)' --data='$(DATA)'
 
 test: install browser
 	@$(PY) -m pytest $(ARGS)

@@ -29,9 +29,16 @@ def scheme(url: str) -> str:
     return found
 
 
+def known(url: str) -> str:
+    """The URL as it is; raises ImproperlyConfigured for a scheme that is none of ours."""
+    scheme(url)
+    return url
+
+
 def address(url: str) -> str:
-    """What Celery gets as `broker_url`: for PGMQ the scheme alone (see `pgmq_url`)."""
-    return "pgmq://" if scheme(url) == "pgmq" else url
+    """What Celery gets as `broker_url`: for PGMQ the scheme (see `pgmq_url`) and a host that
+    nobody asks, without which kombu warns."""
+    return "pgmq://localhost" if scheme(url) == "pgmq" else url
 
 
 def transport_options(url: str) -> dict[str, Any]:

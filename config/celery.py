@@ -9,11 +9,15 @@ from __future__ import annotations
 import os
 import sys
 from collections import ChainMap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import celery
-from celery.signals import beat_init, setup_logging, worker_init
+import django
+from celery.signals import beat_init, import_modules, setup_logging, worker_init
 from django.core.exceptions import ImproperlyConfigured
+from environs import EnvError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -57,12 +61,32 @@ _QUEUE = {
     "x-consumer-timeout": 2 * 3600 * 1000,  # ms; above the longest run
 }
 
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    """End with one line, and exit code 2, where the environment is nonsense."""
+    try:
+        yield
+    except (ImproperlyConfigured, EnvError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
+
+
+@import_modules.connect
+def set_up_django(**_: Any) -> None:
+    """Just before Celery does: connected before the application is there."""
+    with _in_one_line():
+        django.setup()
+
+
+with _in_one_line():
+    queues = settings.QUEUES  # the first look at the settings reads them all
 pgmq_transport.register()
 app = celery.Celery("onebeat")
 app.conf.update(
     PINNED,
-    task_queues=[Queue(name, routing_key=name, queue_arguments=_QUEUE) for name in settings.QUEUES],
-    task_default_queue=settings.QUEUES[0],
+    task_queues=[Queue(name, routing_key=name, queue_arguments=_QUEUE) for name in queues],
+    task_default_queue=queues[0],
     broker_url=brokers.address(settings.BROKER_URL),
     # The command line takes BROKER_URL as it stands, past `address`; these two come before it.
     broker_read_url=brokers.address(settings.BROKER_URL),
@@ -90,12 +114,9 @@ def keep_djangos_logging(**_: Any) -> None:
 @beat_init.connect
 @worker_init.connect
 def refuse_to_start(sender: object = None, **_: Any) -> None:
-    """End with one line, and exit code 2, where what must hold does not."""
-    try:
+    """What must hold before a process serves."""
+    with _in_one_line():
         checks.at_start(PINNED, ChainMap(_from_command_line(sender), app.conf))
-    except ImproperlyConfigured as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
 
 
 def _from_command_line(sender: object) -> dict[str, object]:

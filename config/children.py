@@ -17,7 +17,7 @@ from pathlib import Path
 
 LONGEST_DELAY = 30.0  # seconds
 HEALTHY_AFTER = 60.0  # seconds alive, after which earlier deaths are forgotten
-LOG_LIMIT = 20 << 20  # bytes; one older file of this size is kept
+LOG_LIMIT = 10 << 20  # bytes; one older file of this size is kept
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Child:
             if now < self._again_at:
                 return None
             self.start(now)
-            return "started again"
+            return None
         code = self._process.poll()
         if code is None:
             return None
@@ -78,7 +78,9 @@ class Child:
         self._deaths = 1 if now - self._started >= HEALTHY_AFTER else self._deaths + 1
         self._process = None
         self._again_at = now + delay(self._deaths)
-        return f"ended with {code}; started again in {delay(self._deaths):g} s"
+        how = f"by signal {-code}" if code < 0 else f"with {code}"
+        again = f"started again in {delay(self._deaths):g} s"
+        return f"{self.program.name} ended {how}; {again}"
 
     def has_ended(self) -> bool:
         return self._process is None or self._process.poll() is not None
@@ -114,12 +116,16 @@ class Log:
             fresh = file.read()
         self._offset += len(fresh)
         *lines, self._rest = (self._rest + fresh).split(b"\n")
-        if self._offset > LOG_LIMIT:
-            self._begin_anew()
+        if keep_short(self.path):
+            self._offset = 0
         return [line.decode("utf-8", "replace") for line in lines]
 
-    def _begin_anew(self) -> None:
-        # The child keeps the file open for appending: it can be emptied but not replaced.
-        shutil.copyfile(self.path, self.path.with_suffix(".log.1"))
-        os.truncate(self.path, 0)
-        self._offset = 0
+
+def keep_short(log: Path) -> bool:
+    """Begin a log anew that has grown beyond LOG_LIMIT; whether it had."""
+    if log.stat().st_size <= LOG_LIMIT:
+        return False
+    # Who writes it keeps it open for appending: it can be emptied but not replaced.
+    shutil.copyfile(log, log.with_suffix(".log.1"))
+    os.truncate(log, 0)
+    return True

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from django.db.utils import OperationalError
 from environs import Env
 
 URL_FILE = "postgres.url"  # in the data folder; written by config/embedded.py as it starts
@@ -17,7 +18,7 @@ def embedded_url(data: Path) -> str:
     file = data / URL_FILE
     if file.exists():
         return file.read_text().strip()
-    return f"postgresql://onebeat@/onebeat?host={data}/not-started"
+    return f"postgresql://onebeat@/onebeat?host={quote(str(data))}/not-started"
 
 
 def config(url: str, env: Env) -> dict[str, Any]:
@@ -43,8 +44,36 @@ def config(url: str, env: Env) -> dict[str, Any]:
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": True,
-        "OPTIONS": {"connect_timeout": 4, "options": _session(env), **options},
+        "OPTIONS": {"connect_timeout": 3, "options": _session(env), **options},
     }
+
+
+def away(error: OperationalError, *, named: bool) -> str | None:
+    """One line on a database that let nobody in; None for the error of a statement.
+
+    `named`: whether DATABASE_URL is set, and the server is not the one that comes along.
+    """
+    state = getattr(error.__cause__, "sqlstate", None)
+    if state is not None and not state.startswith(_LOST):
+        return None
+    if named:
+        return f"DATABASE_URL: {last_said(error)}. Check the address and that the server runs."
+    return (
+        f"DATABASE_URL is not set, and of the server that comes along: {last_said(error)}."
+        " Start it with `make up`, or name its folder by ONEBEAT_DATA."
+    )
+
+
+_LOST = ("08", "57P")  # SQLSTATE: the connection broke, the server is going down or coming up
+
+
+def last_said(error: Exception, *, hide: str = "") -> str:
+    """What libpq says in the end, without a full stop: each address that it tried has a line,
+    and a question may follow («Is the server running …?»), after a tab. `hide` is not
+    told."""
+    text = str(error).replace(hide, "…") if hide else str(error)
+    lines = [line for line in text.splitlines() if line.strip() and line[0] != "\t"]
+    return lines[-1].strip().removeprefix("- ").rstrip(".?") if lines else type(error).__name__
 
 
 _SHAPE = "Write it as postgresql://user:password@host:5432/name."

@@ -49,6 +49,11 @@ class Server:
         """The postmaster's process id, None once it is gone."""
         return _running(self.home)
 
+    @property
+    def log(self) -> Path:
+        """What it and its start say; it is appended to."""
+        return _log(self.home)
+
     def stop(self) -> None:
         """End it within about 3 s: open transactions are rolled back, committed ones are safe."""
         for mode in ("fast", "immediate"):
@@ -95,11 +100,15 @@ def url(data: Path) -> str:
 
 def _launch(home: Path) -> None:
     _disown_lock(home / "postmaster.pid")
-    log = home.parent / "postgres.log"
+    log = _log(home)
     settings = shlex.quote(f"config_file={home.parent / 'postgresql.conf'}")
     words = ("-w", "-t", str(START_TIMEOUT), "-l", str(log), "-o", f"-c {settings}")
     if pg_ctl(home, "start", *words).returncode != 0:
         raise _StillEnding(f"PostgreSQL did not start: {last_line(log.read_text())} (see {log})")
+
+
+def _log(home: Path) -> Path:
+    return home.parent / "postgres.log"
 
 
 def _disown_lock(lock: Path) -> None:

@@ -25,6 +25,7 @@ import hashlib
 import json
 import os
 import socket
+import sys
 import threading
 import time
 import uuid
@@ -178,7 +179,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _drop(self) -> None:
         self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):  # the caller has gone already
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def _answer(self, code: int, text: str, key: str | None = None) -> None:
         self.send_response(code)
@@ -205,6 +207,11 @@ class Target(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], ledger: Ledger):
         super().__init__(address, Handler)
         self.ledger = ledger
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A caller that was killed as it waited is no error of the target's."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def _seconds(query: str) -> float:

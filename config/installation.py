@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -18,6 +19,7 @@ from cryptography.fernet import Fernet
 
 MARK = "ONEBEAT_SUPERVISED"  # in the environment of every child: the data folder it works for
 USERNAME = "operator"
+LAST_PORT = 65535
 ENDING = 5.0  # seconds that what a killed supervisor left behind has to end
 
 
@@ -91,11 +93,11 @@ def load_secrets(data: Path) -> Secrets:
 
 def require_free(host: str, port: int) -> None:
     """Raise UpFailed unless we could listen there."""
-    if not 1 <= port <= 65535:
-        raise UpFailed(f"PORT={port} is none. Say one from 1 to 65535.")
     try:
         _listen(host, port)
     except OSError as error:
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise UpFailed(f"HOST={host} is no address of this machine. Say one.") from None
         text = f"cannot listen on {host}:{port} ({os.strerror(error.errno or 0)})"
         raise UpFailed(f"PORT={port}: {text}. Stop what does, or say another PORT.") from None
 
@@ -109,9 +111,13 @@ def target_port(data: Path) -> int:
         return _listen("127.0.0.1", 0)
 
 
+def family(host: str) -> socket.AddressFamily:
+    """Which addresses a host to listen on stands for; a name stands for IPv4."""
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
 def _listen(host: str, port: int) -> int:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family) as listener:
+    with socket.create_server((host, port), family=family(host)) as listener:
         return int(listener.getsockname()[1])
 
 

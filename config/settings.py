@@ -23,7 +23,7 @@ from pathlib import Path
 
 from environs import Env
 
-from config import brokers, databases, logs
+from config import brokers, databases, environment, logs
 
 # Zone data is the pinned `tzdata` package alone: the hosts' copies are older and differ.
 os.environ["PYTHONTZPATH"] = ""  # for the processes that this one starts
@@ -34,10 +34,10 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 # ── the installation ─────────────────────────────────────────────────────────────────────
 DEBUG = env.bool("ONEBEAT_DEBUG", False)
-DATA = Path(env.str("ONEBEAT_DATA", str(BASE_DIR / ".onebeat")))
+DATA = Path(env.str("ONEBEAT_DATA", "") or BASE_DIR / ".onebeat").absolute()
 DEFAULT_SECRET_KEY = "insecure-and-only-for-commands-that-serve-nobody"  # noqa: S105
 SECRET_KEY = env.str("SECRET_KEY", DEFAULT_SECRET_KEY)
-SEALING_KEYS: list[str] = env.list("ONEBEAT_SEALING_KEYS", [])
+SEALING_KEYS = environment.sealing_keys(env.list("ONEBEAT_SEALING_KEYS", []))
 ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS: list[str] = env.list("CSRF_TRUSTED_ORIGINS", [])
 SECURE = env.bool("ONEBEAT_SECURE", False)  # behind TLS: secure cookies, HSTS, redirect
@@ -46,10 +46,10 @@ SECURE = env.bool("ONEBEAT_SECURE", False)  # behind TLS: secure cookies, HSTS, 
 LEASE = env.float("ONEBEAT_LEASE", 30.0)
 SWEEP = env.float("ONEBEAT_SWEEP", 2.0)
 RESEND = env.float("ONEBEAT_RESEND", 15.0)
-EGRESS_ALLOW = env.str("ONEBEAT_EGRESS_ALLOW", "")
+EGRESS_ALLOW = environment.egress(env.str("ONEBEAT_EGRESS_ALLOW", ""))
 BEAT_TASKS: list[str] = env.list("ONEBEAT_BEAT_TASKS", [])
 TASK_MODULES: list[str] = env.list("ONEBEAT_TASK_MODULES", [])
-QUEUES: list[str] = env.list("ONEBEAT_QUEUES", ["default"])
+QUEUES = environment.queues(env.list("ONEBEAT_QUEUES", ["default"]))
 METRICS_OPEN = env.bool("ONEBEAT_METRICS_OPEN", False)  # without a token
 KEEP_RUNS_DAYS = env.int("ONEBEAT_KEEP_RUNS_DAYS", 90)
 REQUEST_BODY_LIMIT = 256 * 1024
@@ -163,7 +163,7 @@ REST_FRAMEWORK = {
 }
 
 # ── Celery (the settings themselves: config/celery.py) ───────────────────────────────────
-BROKER_URL = env.str("BROKER_URL", "") or brokers.pgmq_url(DATABASE_URL)
+BROKER_URL = brokers.known(env.str("BROKER_URL", "") or brokers.pgmq_url(DATABASE_URL))
 DJANGO_CELERY_BEAT_TZ_AWARE = True
 CELERY_BEAT_SCHEDULER = "runs.beat:Scheduler"
 

@@ -12,16 +12,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psycopg
 
-from config import brokers, cluster, embedded, installation, pgmq_schema, reachable
-from config.children import Child, Program
+from config import brokers, cluster, databases, embedded, installation, pgmq_schema, preflight
+from config.children import Child, keep_short
 from config.installation import UpFailed
+from config.programs import Options, programs
 from config.stop import Stop
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,26 +32,13 @@ FINISH_TARGET = 2.0
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-@dataclass(frozen=True)
-class Options:
-    """Where to listen and where everything is kept (an absolute path)."""
-
-    host: str
-    port: int
-    data: Path
-
-    @property
-    def url(self) -> str:
-        host = "127.0.0.1" if self.host in ("0.0.0.0", "::", "") else self.host  # noqa: S104
-        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
-
-
 def up(options: Options) -> None:
     """Run until SIGTERM or Ctrl-C. Raises UpFailed, with nothing left running."""
     stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, stop.ask)
+    preflight.require(options)
     with installation.locked(options.data):
         left = installation.end_left_overs(options.data)
         if left:
@@ -90,7 +78,7 @@ class Supervisor:
 
     def _set_up(self) -> None:
         self.database_url = self._database()
-        self._check_broker(os.environ.get("BROKER_URL") or brokers.pgmq_url(self.database_url))
+        self._install_pgmq(os.environ.get("BROKER_URL") or brokers.pgmq_url(self.database_url))
         self._manage("migrate", "--verbosity", "0")
         demo = {
             "ONEBEAT_DEMO_PASSWORD": self.secrets.password,
@@ -99,19 +87,18 @@ class Supervisor:
         words = ("--username", installation.USERNAME, "--target-url", self.target_url)
         self._manage("seed_demo", *words, env=demo)
 
-    def _check_broker(self, url: str) -> None:
-        _translated(lambda: reachable.broker(url))
+    def _install_pgmq(self, url: str) -> None:
         if brokers.scheme(url) != "pgmq":
             return
         try:
             pgmq_schema.install("postgresql" + url[url.index("://") :])
         except psycopg.Error as error:
-            raise UpFailed(f"BROKER_URL: PGMQ's schema cannot be installed: {error}") from error
+            said = databases.last_said(error)
+            raise UpFailed(f"BROKER_URL: PGMQ's schema cannot be installed: {said}") from error
 
     def _database(self) -> str:
         url = os.environ.get("DATABASE_URL")
         if url:
-            _translated(lambda: reachable.database(url))
             return url
         say("up", f"starting PostgreSQL in {self.options.data}")
         try:
@@ -165,8 +152,8 @@ class Supervisor:
         if self.options.host not in LOOPBACK:
             ours["ALLOWED_HOSTS"] = f"localhost,127.0.0.1,[::1],{self.options.host}"
         return {
-            **ours,
             **os.environ,
+            **{name: os.environ.get(name) or value for name, value in ours.items()},
             "DATABASE_URL": self.database_url,
             "ONEBEAT_DATA": str(self.options.data),
             "ONEBEAT_EGRESS_ALLOW": ",".join(filter(None, allow)),
@@ -203,19 +190,22 @@ class Supervisor:
 
     def _look(self) -> None:
         self._tend_server()
+        before = [child.pid for child in self.children]
         news = [child.tend(time.monotonic()) for child in self.children]
         self._print_logs()
-        for child, text in zip(self.children, news, strict=True):
-            if text:
-                say(child.program.name, text)
-        if any(news):
+        for text in filter(None, news):
+            say("up", text)
+        if before != [child.pid for child in self.children]:
             self._write_demo()
         if not self.ready and _answers(self.options):
             self.ready = True
             self._welcome()
 
     def _tend_server(self) -> None:
-        if self.server is None or self.server.pid is not None:
+        if self.server is None:
+            return
+        keep_short(self.server.log)
+        if self.server.pid is not None:
             return
         say("up", "PostgreSQL has ended; starting it again")
         try:
@@ -244,28 +234,14 @@ class Supervisor:
                 child.ask_to_end()
             _wait_for(group, seconds)
             for child in group:
+                if not child.has_ended():
+                    say("up", f"{child.program.name} had not ended after {seconds:g} s and was cut")
                 child.cut()
         self._print_logs()
         if self.server is not None:
             self.server.stop()
         if self.children:
             say("up", "everything has ended")
-
-
-def programs(options: Options, target_port: int, ledger: Path) -> Iterable[Program]:
-    """What is run, in the order in which it is asked to end."""
-    python = (sys.executable, "-m")
-    celery = (*python, "celery", "-A", "config")
-    host = f"[{options.host}]" if ":" in options.host else options.host
-    for number in (1, 2):
-        yield Program("beat", f"beat-{number}", (*celery, "beat"))
-    web = ("--no-control-socket", "--worker-class", "gthread", "--threads", "8")
-    address = ("--graceful-timeout", "5", "--bind", f"{host}:{options.port}")
-    yield Program("web", "web", (*python, "gunicorn", "config.wsgi", *address, *web))
-    quiet = ("--without-gossip", "--without-mingle")
-    yield Program("worker", "worker", (*celery, "worker", "--concurrency", "4", *quiet))
-    target = ("config.example_target", "--port", str(target_port), "--ledger", str(ledger))
-    yield Program("target", "target", (*python, *target))
 
 
 def _wait_for(children: Iterable[Child], seconds: float) -> None:
@@ -284,10 +260,3 @@ def _answers(options: Options) -> bool:
         return False
     finally:
         connection.close()
-
-
-def _translated(ask: Callable[[], None]) -> None:
-    try:
-        ask()
-    except reachable.Unreachable as error:
-        raise UpFailed(str(error)) from error

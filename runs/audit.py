@@ -70,13 +70,16 @@ class Gap:
 
 @dataclass
 class Report:
-    """What was compared: the window, how many jobs, moments due, runs; and every gap."""
+    """What was compared: the window, how many jobs, moments due, runs, moments skipped on record,
+    runs that are no longer kept; and every gap."""
 
     since: datetime
     until: datetime
     jobs: int = 0
     due: int = 0
     runs: int = 0
+    skipped: int = 0
+    pruned: int = 0
     gaps: list[Gap] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -86,6 +89,8 @@ class Report:
             "jobs": self.jobs,
             "due": self.due,
             "runs": self.runs,
+            "skipped": self.skipped,
+            "pruned": self.pruned,
             "gaps": [gap.as_json() for gap in self.gaps],
         }
 
@@ -137,12 +142,14 @@ def _compare(batch: list[Job], window: Window, found: Report) -> None:
         if line is None:
             found.gaps.append(Gap(job.id, job.team.slug, job.name, Kind.UNREADABLE, count=1))
             continue
-        due = _count(line, window)
-        found.due += due
-        found.runs += there.counts.get(job.id, Counts()).runs
-        if due <= FEW:
+        said = _Said.of(job, line, window, there)
+        found.due += said.due
+        found.runs += said.counts.runs
+        found.skipped += said.skipped
+        found.pruned += said.buried
+        if said.due <= FEW:
             few.append((job, line))
-        elif _differs(job, line, window, due, there):
+        elif said.differs:
             skipped = there.skipped.get(job.id, [])
             found.gaps += _gaps(job, _in_pieces(job, line, window), skipped)
     fired = audit_rows.fired([job.id for job, _ in few], window)
@@ -165,11 +172,29 @@ def _moments(line: Line, window: Window, limit: int) -> list[datetime]:
     return line[1].moments(clipped.after, clipped.until, limit)
 
 
-def _differs(job: Job, line: Line, window: Window, due: int, there: _Found) -> bool:
-    counts = there.counts.get(job.id, Counts())
-    skipped = sum(_within(row, line, window) for row in there.skipped.get(job.id, []))
-    accounted = counts.runs + skipped + there.buried.get(job.id, 0)
-    return accounted != due or counts.early > 0 or counts.doubled > 0
+@dataclass(frozen=True)
+class _Said:
+    """A job in numbers: moments due, and what there is of them."""
+
+    due: int
+    counts: Counts
+    skipped: int
+    buried: int
+
+    @classmethod
+    def of(cls, job: Job, line: Line, window: Window, there: _Found) -> _Said:
+        rows = there.skipped.get(job.id, [])
+        return cls(
+            _count(line, window),
+            there.counts.get(job.id, Counts()),
+            sum(_within(row, line, window) for row in rows),
+            there.buried.get(job.id, 0),
+        )
+
+    @property
+    def differs(self) -> bool:
+        accounted = self.counts.runs + self.skipped + self.buried
+        return accounted != self.due or self.counts.early > 0 or self.counts.doubled > 0
 
 
 def _within(row: Skipped, line: Line, window: Window) -> int:

@@ -48,10 +48,10 @@ def test_a_child_that_died_is_started_again_once_its_time_has_come(tmp_path: Pat
         assert first is not None
         os.kill(first, signal.SIGKILL)
         wait_until(dying.has_ended, seconds=5, what="the child's end")
-        assert dying.tend(now=10) == "ended with -9; started again in 1 s"
+        assert dying.tend(now=10) == "web ended by signal 9; started again in 1 s"
         assert dying.pid is None
         assert dying.tend(now=10.9) is None
-        assert dying.tend(now=11) == "started again"
+        assert dying.tend(now=11) is None
         assert dying.pid not in (None, first)
 
 
@@ -64,7 +64,7 @@ def test_a_minute_of_health_forgives_earlier_deaths(
         dying.tend(now=1)
         dying.tend(now=2)
         wait_until(dying.has_ended, seconds=5, what="its second end")
-        assert dying.tend(now=2 + lived) == f"ended with 3; started again in {wait} s"
+        assert dying.tend(now=2 + lived) == f"web ended with 3; started again in {wait} s"
 
 
 def test_what_a_dead_child_had_started_ends_with_it(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -15,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.servers import wait_until
+
 
 class Running:
     """A target process, its port and its ledger."""
@@ -22,7 +26,9 @@ class Running:
     def __init__(self, ledger: Path):
         self.ledger = ledger
         words = [sys.executable, "-m", "config.example_target", "--ledger", str(ledger)]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        self.errors = ledger.with_suffix(".errors")
+        with self.errors.open("a") as errors:
+            self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True)
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline().rpartition(" ")[2])
 
@@ -91,6 +97,21 @@ def test_drop_acts_and_answers_nothing_but_answers_the_key_later(target: Running
     assert len(target.entries("acted")) == 1
     assert target.post("/drop", "k")[0] == 200
     assert len(target.entries("acted")) == 1
+
+
+@pytest.mark.parametrize("path", ["/slow?seconds=0.3", "/drop"])
+def test_a_caller_that_was_killed_leaves_no_trace_but_the_effect(
+    target: Running, path: str
+) -> None:
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", target.port)) as caller:
+            reset = struct.pack("ii", 1, 0)  # as the system does for a process that is killed
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+            caller.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    wait_until(lambda: len(target.entries("acted")) == 3, seconds=10, what="three effects")
+    assert target.post("/")[0] == 200
+    target.end()
+    assert target.errors.read_text() == ""
 
 
 @pytest.mark.parametrize("code", [302, 400, 409, 429, 500, 503])

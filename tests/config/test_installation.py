@@ -84,12 +84,6 @@ def test_a_port_in_use_is_told_with_its_number() -> None:
     installation.require_free("127.0.0.1", port)
 
 
-@pytest.mark.parametrize("port", [-1, 0, 65536])
-def test_a_port_that_is_none_is_told(port: int) -> None:
-    with pytest.raises(UpFailed, match=f"PORT={port}"):
-        installation.require_free("127.0.0.1", port)
-
-
 def test_the_targets_port_stays_while_it_is_free(tmp_path: Path) -> None:
     port = installation.target_port(tmp_path)
     demo = {"target_url": f"http://127.0.0.1:{port}/"}

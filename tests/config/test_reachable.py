@@ -58,6 +58,13 @@ def test_a_server_that_accepts_and_says_nothing_costs_five_seconds(scheme: str) 
         assert time.monotonic() - began < 5
 
 
+def test_what_was_seen_and_what_to_do_are_two_sentences() -> None:
+    with pytest.raises(reachable.Unreachable) as caught:
+        reachable.database(f"postgresql://u@127.0.0.1:{free_port()}/x")
+    rest = str(caught.value).partition("failed: Connection refused. ")[2]
+    assert rest == "Check the address, the password and that the server runs."
+
+
 def _is_one_good_line(text: str, start: str) -> None:
     assert text.startswith(start)
     assert "\n" not in text

@@ -95,7 +95,13 @@ def test_skipped_moments_and_tombstones_account_for_theirs(now: datetime) -> Non
     Tombstone.objects.create(job=job, due_at=moments[11], ending="SUCCEEDED")
     fire(job, moments[12:])
     fire(job, [moments[3]], origin=Origin.HAND)  # a skipped moment that was run all the same
-    assert audit.report().gaps == []
+    report = audit.report()
+    assert report.gaps == []
+    assert (report.skipped, report.pruned) == (11, 1)
+    assert report.due == report.runs - 1 + report.skipped + report.pruned
+    text, code = run_command()
+    assert code == 0
+    assert f"{report.due} moments due: {report.runs} runs, 11 skipped, 1 runs no longer" in text
 
 
 def test_a_job_of_the_last_minute_is_not_looked_at_yet() -> None:

@@ -22,7 +22,7 @@ import pytest
 from django.db import connection
 from environs import Env
 
-from config import brokers, databases
+from config import brokers, databases, programs
 from config.celery import app
 from runs.models import Run
 from tests.servers import Child, wait_until
@@ -46,9 +46,8 @@ class Product:
     def worker(self, *words: str, concurrency: int = 4) -> Child:
         """A worker that knows the handlers of tests/story/handlers.py."""
         given = ["--include", "tests.story.handlers", "--concurrency", str(concurrency)]
-        quiet = ["--without-gossip", "--without-mingle"]
         return self._start(
-            "worker", "celery", "-A", "config", "worker", *given, *quiet, *_LOG, *words
+            "worker", "celery", "-A", "config", "worker", *given, *programs.QUIET, *_LOG, *words
         )
 
     def target(self) -> ExampleTarget:

@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 import pytest
 
-from config import installation
+from config import children, installation
 from tests.servers import free_port, wait_until
 
 pytestmark = [pytest.mark.story, pytest.mark.timeout(400)]
@@ -114,6 +114,8 @@ def test_a_newcomer_sees_the_product_at_work_and_finds_it_again(data: Path) -> N
         before = {run["id"] for run in first.runs("SUCCEEDED")}
         assert first.acted()
         assert set(first.acted().values()) == {1}
+        assert "ERROR" not in (data / "postgres.log").read_text()
+        assert "No hostname was supplied" not in first.log.read_text()
         seconds = first.end()
         assert seconds < 15
         wait_until(
@@ -147,9 +149,25 @@ def test_what_dies_comes_back_and_demo_json_tells_its_new_id(data: Path) -> None
             return fresh and all(len(now[kind]) == len(before[kind]) for kind in before)
 
         wait_until(all_are_back, seconds=30, what="new processes")
+        for name in ("web", "beat-1", "worker", "target"):
+            line = f"up      | {name} ended by signal 9; started again in 1 s\n"
+            assert line in running.log.read_text()
         assert running.demo()["pids"]["beat"][1] == before["beat"][1]
         running.wait_ready()
         assert _answers_a_bare_post(running.demo()["target_url"]) == 200
+
+
+def test_the_log_of_postgresql_is_kept_short(data: Path) -> None:
+    with up(data, free_port()) as running:
+        running.wait_ready()
+        with (data / "postgres.log").open("ab") as log:
+            log.write(b"x" * children.LOG_LIMIT + b"\n")
+        wait_until(
+            lambda: (data / "postgres.log").stat().st_size < children.LOG_LIMIT,
+            seconds=10,
+            what="a log that begins anew",
+        )
+        assert (data / "postgres.log.1").stat().st_size > children.LOG_LIMIT
 
 
 def _answers_a_bare_post(url: str) -> int:
@@ -194,6 +212,15 @@ def _supervisor(running: Installation) -> psutil.Process:
         ({"DATABASE_URL": "postgresql://u:hidden@127.0.0.1:1/x"}, [], "DATABASE_URL: "),
         ({"DATABASE_URL": "mysql://u:hidden@127.0.0.1:1/x"}, [], "DATABASE_URL: "),
         ({"BROKER_URL": "kafka://u:hidden@127.0.0.1:1/x"}, [], "BROKER_URL: "),
+        ({"BROKER_URL": "amqp://u:hidden@127.0.0.1:1//"}, [], "BROKER_URL: "),
+        ({"ONEBEAT_TASK_MODULES": "no.such.module"}, [], "ONEBEAT_TASK_MODULES: "),
+        ({"ONEBEAT_QUEUES": ""}, [], "ONEBEAT_QUEUES: "),
+        ({"ONEBEAT_QUEUES": "not one"}, [], "ONEBEAT_QUEUES: "),
+        ({"ONEBEAT_SEALING_KEYS": "hidden"}, [], "ONEBEAT_SEALING_KEYS: "),
+        ({"ONEBEAT_EGRESS_ALLOW": "nonsense"}, [], "ONEBEAT_EGRESS_ALLOW: "),
+        ({}, ["HOST=nowhere.invalid"], "HOST=nowhere.invalid"),
+        ({}, ["PORT=abc"], "PORT=abc"),
+        ({}, ["PORT="], "PORT= "),
         ({}, ["PORT=99999"], "PORT=99999"),
         ({}, ["DATA=/dev/null/x"], "DATA=/dev/null/x"),
     ],
@@ -201,7 +228,7 @@ def _supervisor(running: Installation) -> psutil.Process:
 def test_what_cannot_work_is_one_line_within_seconds(
     data: Path, env: dict[str, str], words: list[str], start: str
 ) -> None:
-    kept = {k: v for k, v in os.environ.items() if k not in OURS}
+    kept = {k: v for k, v in os.environ.items() if k not in OURS and "ONEBEAT" not in k}
     done = subprocess.run(
         ["make", "--silent", "up", f"PORT={free_port()}", f"DATA={data}", *words],
         cwd=ROOT,
@@ -216,4 +243,4 @@ def test_what_cannot_work_is_one_line_within_seconds(
     assert ours[0].startswith(start)
     assert "hidden" not in done.stderr
     assert done.returncode == 2
-    assert not (data / "demo.json").exists()
+    assert not data.exists()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from config import supervise
+from config import preflight, supervise
 from config.installation import UpFailed
 
 
@@ -21,12 +20,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
-        parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--data", type=Path, default=Path(".onebeat"))
+        parser.add_argument("--port", default="8000")
+        parser.add_argument("--data", default=".onebeat")
 
-    def handle(self, *, host: str, port: int, data: Path, **_: Any) -> None:
+    def handle(self, *, host: str, port: str, data: str, **_: Any) -> None:
         try:
-            supervise.up(supervise.Options(host, port, data.resolve()))
+            supervise.up(preflight.options(host, port, data))
         except UpFailed as error:
             print(error, file=sys.stderr)
             sys.exit(2)

@@ -44,7 +44,9 @@ class Command(BaseCommand):
 
 def _table(report: Report) -> str:
     window = f"{canonical_instant(report.since)} to {canonical_instant(report.until)}"
-    head = f"{window}: {report.jobs} jobs, {report.due} moments due, {report.runs} runs"
+    pruned = f", {report.pruned} runs no longer kept" if report.pruned else ""
+    found = f"{report.runs} runs, {report.skipped} skipped{pruned}"
+    head = f"{window}: {report.jobs} jobs, {report.due} moments due: {found}"
     return "\n".join([head, *map(_line, report.gaps)] if report.gaps else [head, "no gap"])
 
 

@@ -77,9 +77,11 @@ def publish(publisher: Publisher, rows: Iterable[tuple[UUID, str]]) -> tuple[lis
     return confirmed, ""
 
 
+# `sent_at` is the transaction's start, one for the batch: within it the order of the rows says
+# nothing about the order of the messages, which rescue compares by it.
 _MARK = """
 update runs_run
-   set state = %(state)s, sent_at = clock_timestamp(), sends = sends + 1,
+   set state = %(state)s, sent_at = now(), sends = sends + 1,
        send_at = clock_timestamp() + %(resend)s * power(2, least(sends, 10))
  where id = any(%(ids)s) and state in ('CLAIMED', 'ENQUEUED', 'RETRYING')
 """

@@ -20,6 +20,7 @@ from runs.publishing import BrokerAway, Publisher
 
 BATCH = 500
 OVERDUE_ALARM_TICKS = 10
+ABREAST = timedelta(seconds=5)  # batches of several beats may reach the broker in any order
 NOBODY_STARTS_AFTER = timedelta(seconds=60)
 
 log = structlog.get_logger("onebeat.rescue")
@@ -96,7 +97,7 @@ def _without_message(
     return [
         row
         for row in rows
-        if empty[row[1]] or (row[1] in worked_through and row[2] < worked_through[row[1]])
+        if empty[row[1]] or (row[1] in worked_through and row[2] < worked_through[row[1]] - ABREAST)
     ]
 
 

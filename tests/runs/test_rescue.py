@@ -126,6 +126,21 @@ def test_a_long_queue_is_no_loss() -> None:
     assert lost(broker) == 0  # looked at again only after a while
 
 
+def test_messages_sent_at_about_the_same_time_do_not_overtake_each_other() -> None:
+    long_sent(3, ago=104)
+    (younger,) = runs(1, State.RUNNING, sent_at=clock.now() - timedelta(seconds=100))
+    Attempt.objects.create(
+        run=younger, number=1, lease_id=uuid4(), worker="w", started_at=clock.now()
+    )
+    assert lost(Broker(waiting=3)) == 0
+
+
+def test_the_runs_of_one_batch_are_sent_at_one_instant() -> None:
+    runs(20)
+    enqueued(Broker())
+    assert Run.objects.values("sent_at").distinct().count() == 1
+
+
 @pytest.mark.parametrize(("ago", "alarms"), [(50, 0), (70, 1)])
 def test_a_queue_that_nobody_starts_from_raises_an_alarm(
     ago: float, alarms: int, monkeypatch: pytest.MonkeyPatch

@@ -23,7 +23,8 @@ from tests.servers import free_port, wait_until
 
 pytestmark = [pytest.mark.story, pytest.mark.timeout(400)]
 ROOT = Path(__file__).resolve().parent.parent.parent
-OURS = ("DATABASE_URL", "BROKER_URL", "SECRET_KEY")  # the test run's own; `up` makes its own
+# The test run's own, whose like `up` makes itself; and what the `make` around it hands on.
+OURS = ("DATABASE_URL", "BROKER_URL", "SECRET_KEY", "MAKELEVEL", "MAKEFLAGS", "MFLAGS")
 
 
 class Installation:

@@ -23,6 +23,8 @@ OVERDUE_ALARM_TICKS = 10
 ABREAST = timedelta(seconds=5)  # batches of several beats may reach the broker in any order
 NOBODY_STARTS_AFTER = timedelta(seconds=60)
 
+_told: dict[str, datetime] = {}  # when this process raised the alarm for a queue: once a minute
+
 log = structlog.get_logger("onebeat.rescue")
 
 
@@ -109,7 +111,8 @@ def _alarm_if_nobody_starts(
     for queue in {queue for _, queue, _ in rows}:
         oldest = min(sent for _, of, sent in rows if of == queue)
         since = max(oldest, last_start.get(queue) or oldest)
-        if now - since > NOBODY_STARTS_AFTER:
+        if now - since > NOBODY_STARTS_AFTER < now - _told.get(queue, since):
+            _told[queue] = now
             log.error("rescue.nobody_starts", queue=queue, since=str(since))
 
 

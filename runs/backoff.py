@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-DEFAULT = 10.0  # seconds, where working it out fails
 _MOST_DOUBLINGS = 40  # 2**40 times any base is past every cap; no overflow on the way
 
 

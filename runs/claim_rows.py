@@ -141,12 +141,9 @@ def end_pause(cursor: Any, job: DueJob) -> DueJob:
     cursor.execute(_END_PAUSE, {"job": job.id, "at": job.paused_until})
     (version,) = cursor.fetchone()
     assert job.paused_until is not None
-    return replace_job(job, version, job.paused_until)
-
-
-def replace_job(job: DueJob, version: int, began_at: datetime) -> DueJob:
-    """The same job, active, at a new version."""
-    return job._replace(version=version, version_began_at=began_at, paused=False, paused_until=None)
+    return job._replace(
+        version=version, version_began_at=job.paused_until, paused=False, paused_until=None
+    )
 
 
 _PAUSE_BROKEN = """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from datetime import timedelta
 from typing import TypeVar
 from uuid import UUID, uuid4
 
@@ -71,7 +72,7 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
 
 
 def _intend(grant: Grant, sent: dict[str, object]) -> bool:
-    margin = settings.LEASE / 3
+    margin = timedelta(seconds=settings.LEASE / 3)
 
     def write() -> bool:
         with transaction.atomic():
@@ -82,7 +83,7 @@ def _intend(grant: Grant, sent: dict[str, object]) -> bool:
                 lease_id=grant.lease_id,
                 state=State.RUNNING,
                 intent_at=None,
-                lease_until__gt=now + persist.seconds(margin),
+                lease_until__gt=now + margin,
             ).update(intent_at=now)
             if won:
                 Attempt.objects.filter(run_id=grant.run_id, number=grant.token).update(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import TypeVar
 
 import structlog
@@ -15,18 +14,15 @@ _Value = TypeVar("_Value")
 _PAUSE = 0.2  # seconds, doubling up to two
 
 
-def seconds(count: float) -> timedelta:
-    """A span for an expression with the database's clock."""
-    return timedelta(seconds=count)
-
-
 def again(write: Callable[[], _Value], *, within: float) -> _Value:
     """Do what may safely be done twice until the database has answered, for at most `within`
     seconds; then the last error leaves."""
-    return read_back(write, write, within=within)
+    return read_back(write, lambda: None, within=within)
 
 
-def read_back(write: Callable[[], _Value], read: Callable[[], _Value], *, within: float) -> _Value:
+def read_back(
+    write: Callable[[], _Value], read: Callable[[], _Value | None], *, within: float
+) -> _Value:
     """The answer of `write`; when it was lost, that of `read`, which must tell whether the
     write took place. A `read` that says no (falsy) leads to another `write`."""
     deadline = time.monotonic() + within

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from jobs.models import Job, Team
 from jobs.roles import Act
-from runs.states import ACTIVE, FINAL, Origin, ReviewClass, State
+from runs.states import FINAL, Origin, ReviewClass, State
 
 _SENDABLE = (State.CLAIMED, State.ENQUEUED, State.RETRYING)
 
@@ -134,10 +134,6 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return self.key
-
-    @property
-    def is_active(self) -> bool:
-        return self.state in ACTIVE
 
     @property
     def is_final(self) -> bool:

@@ -10,6 +10,7 @@
 | expires | a pause once no moment is left before it |
 | expire seconds | the window of catch-up: what is later than that is recorded, not run |
 | queue | that queue, if the installation has it, else the first one |
+| nothing about runs that overlap | `overlap: allow`, as they are run today |
 | headers `{"onebeat_idempotent": true}` | `idempotent: true`; unanswered is not safe to repeat |
 | enabled off, a task not allowed, a solar event, what cannot be read | a pause with the reason |
 
@@ -35,6 +36,8 @@ from jobs.targets import TaskTarget
 ANSWER = "onebeat_idempotent"
 NEVER: tuple[Schedule, ...] = (At(datetime(1970, 1, 1, tzinfo=UTC)),)  # of a row without a time
 _TICK = timedelta.resolution
+# As django-celery-beat runs them: whatever is under way.
+_SIDE_BY_SIDE: dict[str, Any] = {"overlap": "allow", "block_on_review": False}
 _PERIODS = {"days": 86_400, "hours": 3600, "minutes": 60, "seconds": 1}
 
 
@@ -190,6 +193,7 @@ def _read(row: Row, offer: Offer, schedule: tuple[Schedule, ...], now: datetime)
         "schedule": schedules.dump(schedule),
         "target": target,
         "idempotent": _answer(row),
+        **_SIDE_BY_SIDE,
         "queue": row.queue if row.queue in offer.queues else offer.queues[0],
     }
     if row.expire_seconds is not None:
@@ -244,6 +248,7 @@ def _placeholder(row: Row) -> Definition:
         idempotent=False,
         description=row.description[:TEXT_LENGTH],
         paused=True,
+        **_SIDE_BY_SIDE,
     )
 
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
-from jobs import schedules, targets
+from jobs import overlaps, schedules, targets
 from jobs.addresses import AllowList
+from jobs.definition_errors import DefinitionError as DefinitionError
+from jobs.definition_errors import Problem as Problem
 
 POLICIES = ("last", "all", "none", "ask")
 NAME_LENGTH = 120
@@ -22,34 +24,12 @@ HOUR, DAY, WEEK = 3600, 86_400, 604_800
 
 # Fields of the design that a later version brings, with the one value that says «as today».
 _LATER: dict[str, Any] = {
-    "overlap": "allow",
-    "block_on_review": False,
     "completion": "answer",
     "calendar": None,
     "starts_at": None,
     "ends_at": None,
     "spread": 0,
 }
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that is wrong: the field's path, what is wrong with it, what to do."""
-
-    field: str
-    message: str
-    hint: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.field}: {self.message}" + (f" {self.hint}" if self.hint else "")
-
-
-class DefinitionError(ValueError):
-    """The input is no job. Carries every problem found, not the first alone."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("; ".join(map(str, problems)))
-        self.problems = problems
 
 
 @dataclass(frozen=True)
@@ -79,6 +59,9 @@ class Definition:
     cap: int = HOUR
     retry_unsent: bool = False
     timeout: int = 300
+    overlap: str = "queue"
+    block_on_review: bool = True
+    queue_limit: int = 100
     catch_up_policy: str = "ask"
     catch_up_window: int = DAY
     catch_up_limit: int = 100
@@ -117,6 +100,9 @@ def shape(definition: Definition) -> dict[str, Any]:
         "retries": {"max_attempts": d.max_attempts, "backoff": d.backoff, "cap": d.cap},
         "retry_unsent": d.retry_unsent,
         "timeout": d.timeout,
+        "overlap": d.overlap,
+        "block_on_review": d.block_on_review,
+        "queue_limit": d.queue_limit,
         "catch_up": {
             "policy": d.catch_up_policy,
             "window": d.catch_up_window,
@@ -162,6 +148,9 @@ class _Reader:
             "cap": self.number(retries, "retries.cap", HOUR, 1, WEEK),
             "retry_unsent": self.flag(data, "retry_unsent"),
             "timeout": self.number(data, "timeout", 300, 1, HOUR),
+            "overlap": self.choice(data, "overlap", "skip" if safe else "queue", overlaps.OVERLAPS),
+            "block_on_review": self.flag(data, "block_on_review", default=not safe),
+            "queue_limit": self.number(data, "queue_limit", 100, 1, overlaps.MOST_WAITING),
             "catch_up_policy": self.choice(
                 catch_up, "catch_up.policy", "last" if safe else "ask", POLICIES
             ),
@@ -172,6 +161,10 @@ class _Reader:
             "queue": self.choice(data, "queue", "default", sorted(self.known.queues)),
             "paused": self.flag(data, "paused"),
         }
+        for message, hint in overlaps.refusals(
+            found["overlap"], idempotent=idempotent is not False, catch_up=found["catch_up_policy"]
+        ):
+            self.problem("overlap", message, hint)
         self.unknown(data)
         if self.problems:
             raise DefinitionError(self.problems)
@@ -268,8 +261,8 @@ class _Reader:
         self.problem(path, "is not one of the choices.", f"Choose from {', '.join(choices)}.")
         return default
 
-    def flag(self, data: Mapping[str, Any], field: str) -> bool:
-        given = data.get(field, False)
+    def flag(self, data: Mapping[str, Any], field: str, *, default: bool = False) -> bool:
+        given = data.get(field, default)
         if not isinstance(given, bool):
             self.problem(field, "must be true or false.")
         return bool(given)

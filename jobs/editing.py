@@ -163,6 +163,9 @@ def stored_shape(job: Job) -> dict[str, Any]:
         "retries": {"max_attempts": job.max_attempts, "backoff": job.backoff, "cap": job.cap},
         "retry_unsent": job.retry_unsent,
         "timeout": job.timeout,
+        "overlap": job.overlap,
+        "block_on_review": job.block_on_review,
+        "queue_limit": job.queue_limit,
         "catch_up": {
             "policy": job.catch_up_policy,
             "window": job.catch_up_window,
@@ -285,5 +288,6 @@ def _named(name: str) -> Iterator[None]:
 _COPIED = (
     *("name", "description", "runbook", "idempotent", "queue", "paused"),
     *("max_attempts", "backoff", "cap", "retry_unsent", "timeout"),
+    *("overlap", "block_on_review", "queue_limit"),
     *("catch_up_policy", "catch_up_window", "catch_up_limit"),
 )

@@ -98,6 +98,22 @@ class JobForm(forms.Form):
     retry_unsent = forms.BooleanField(
         label="Try again by itself what surely was never sent", required=False
     )
+    overlap = _select(
+        "When the one before is still under way",
+        (
+            ("", "By the answer above"),
+            ("skip", "Skip the new moment, and record it"),
+            ("queue", "Let one wait, skip the others"),
+            ("queue_all", "Let all wait, in order"),
+            ("allow", "Run them side by side"),
+            ("cancel", "Stop the one before, then start"),
+        ),
+        "Empty: skip if safe to repeat, else let one wait.",
+    )
+    queue_limit = _text("At most so many wait", "Empty: 100.", inputmode="numeric")
+    block_on_review = forms.BooleanField(
+        label="Let later moments wait while an earlier run is in Review", required=False
+    )
     catch_up_policy = _select(
         "Moments that were missed",
         (

@@ -17,7 +17,10 @@ from jobs.targets import HttpTarget, TargetError, TaskTarget
 
 Typed = Mapping[str, str]
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}
-NUMBERS = (*("max_attempts", "backoff", "cap", "timeout", "catch_up_window", "catch_up_limit"),)
+NUMBERS = (
+    *("max_attempts", "backoff", "cap", "timeout", "queue_limit"),
+    *("catch_up_window", "catch_up_limit"),
+)
 _DIGITS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _JSON_HINT = 'Write JSON, as {"name": "value"}; text stands in double quotes.'
 
@@ -80,7 +83,9 @@ def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
     numbers = {name: number(typed[name]) for name in NUMBERS if typed.get(name, "").strip()}
     for name in ("window", "limit"):
         catch_up[name] = numbers.pop(f"catch_up_{name}", None)
-    timeout = {"timeout": numbers.pop("timeout")} if "timeout" in numbers else {}
+    alone: dict[str, Any] = {
+        name: numbers.pop(name) for name in ("timeout", "queue_limit") if name in numbers
+    }
     answer = {"yes": True, "no": False}.get(typed.get("idempotent", ""))
     return {
         "name": typed.get("name", ""),
@@ -91,7 +96,9 @@ def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
         **({} if answer is None else {"idempotent": answer}),
         "retries": numbers,
         "retry_unsent": bool(typed.get("retry_unsent")),
-        **timeout,
+        **alone,
+        **({"overlap": typed["overlap"]} if typed.get("overlap") else {}),
+        "block_on_review": bool(typed.get("block_on_review")) and _may_be_reviewed(typed),
         "catch_up": {name: value for name, value in catch_up.items() if value is not None},
         **({"queue": typed["queue"]} if typed.get("queue") else {}),
     }
@@ -108,6 +115,8 @@ def typed_of(definition: Definition) -> dict[str, str]:
         **_typed_target(targets.masked(d.target)),
         "idempotent": "yes" if d.idempotent else "no",
         "retry_unsent": "on" if d.retry_unsent else "",
+        "overlap": d.overlap,
+        "block_on_review": "on" if d.block_on_review else "",
         "catch_up_policy": d.catch_up_policy,
         "queue": d.queue,
         **{name: str(getattr(d, name)) for name in NUMBERS},
@@ -117,6 +126,11 @@ def typed_of(definition: Definition) -> dict[str, str]:
 def number(text: str) -> int | str:
     """A whole number where the text is one (of a size that any field could hold)."""
     return int(text) if _DIGITS.fullmatch(text.strip()) else text
+
+
+def _may_be_reviewed(typed: Typed) -> bool:
+    """Whether runs of this job ever come to Review, so that others could wait behind them."""
+    return typed.get("idempotent") != "yes" or typed.get("catch_up_policy") == "ask"
 
 
 def _interval(typed: Typed) -> int | str:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from threading import Event
 from typing import Any, TypeVar
 
 Handler = Callable[..., object]
@@ -34,7 +35,8 @@ class NotYet(Exception):
 @dataclass(frozen=True)
 class RunContext:
     """The run that a handler is called for. `due_at` is None for a run by hand; `attempt` is
-    also the fencing token: a smaller one has been overtaken.
+    also the fencing token: a smaller one has been overtaken. A handler that takes long may look
+    at `stop_asked` and then raise: its run is cancelled. One that goes on is ended by force.
     """
 
     key: str
@@ -42,6 +44,12 @@ class RunContext:
     job_id: str
     due_at: datetime | None
     attempt: int
+    stopping: Event = field(default_factory=Event, repr=False, compare=False)
+
+    @property
+    def stop_asked(self) -> bool:
+        """Whether the run is to stop, because the next one is to take its place."""
+        return self.stopping.is_set()
 
 
 _current: ContextVar[RunContext] = ContextVar("onebeat_current_run")

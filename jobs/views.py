@@ -30,6 +30,7 @@ BLANK = {
     "unit": "minutes",
     "target_kind": "http",
     "method": "POST",
+    "block_on_review": "on",
 }
 
 

@@ -40,6 +40,9 @@ def run_now(request: HttpRequest, job_id: UUID) -> HttpResponse:
     except editing.Gone:
         messages.error(request, f"Somebody deleted {job.name} meanwhile. Nothing was run.")
         return redirect("jobs")
+    except by_hand.Busy as busy:
+        messages.error(request, f"Nothing was started. {busy}")
+        return redirect("run", busy.run.id)
     messages.success(request, f"A run of {job.name} is on its way.")
     return redirect("run", run.id)
 
@@ -66,7 +69,9 @@ def decide(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @require_POST
 def replay_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Send a dead letter again: the same run, the same key."""
-    return _with_note(request, run_id, replay.replay, "It will be sent again with the same key.")
+    return _with_note(
+        request, run_id, replay.replay, "It is sent again with the same key, in its turn."
+    )
 
 
 @page

@@ -53,10 +53,13 @@ class RunNowDoor(Door):
     """`jobs/{id}/run/`."""
 
     def post(self, request: Request, job_id: UUID) -> Response:
-        """A run of the job by hand, 201."""
+        """A run of the job by hand, 201; 409 where one is active and the job has them in turn."""
         job = access.job(request, job_id, Act.OPERATE)
         asked.members(request, ())
-        run = by_hand.run_now(job.id, by=access.person(request))
+        try:
+            run = by_hand.run_now(job.id, by=access.person(request))
+        except by_hand.Busy as busy:
+            raise _conflict(request, busy) from None
         headers = {"Location": _address(request, run)}
         return Response(api_shapes.of_run(run), status=201, headers=headers)
 
@@ -102,7 +105,7 @@ class DiscardDoor(Door):
 
 
 class CancelDoor(Door):
-    """`runs/{id}/cancel/`: a run that has not started, taken back."""
+    """`runs/{id}/cancel/`: a run that has not started, or waits, taken back."""
 
     def post(self, request: Request, run_id: UUID) -> Response:
         """`note` may be given."""
@@ -144,12 +147,13 @@ def _said(request: Request) -> Iterator[None]:
     except NoteMissing as error:
         raise BadRequest(Problem("note", str(error))) from None
     except Stale as stale:
-        raise Conflict(
-            str(stale),
-            run=_address(request, stale.run),
-            state=stale.run.state,
-            attempt=stale.run.attempt,
-        ) from None
+        raise _conflict(request, stale) from None
+
+
+def _conflict(request: Request, found: Stale | by_hand.Busy) -> Conflict:
+    """Names the run that is in the way, as it is now."""
+    run = found.run
+    return Conflict(str(found), run=_address(request, run), state=run.state, attempt=run.attempt)
 
 
 def _address(request: Request, run: Run) -> str:

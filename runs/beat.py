@@ -122,7 +122,10 @@ class Scheduler(beat.Scheduler):
 
     def _look_after(self) -> None:
         if self._rescue.has_come():
-            for step in (rescue.silent_workers, rescue.alarm_for_overdue, self._send_again):
+            for step in (
+                *(rescue.silent_workers, rescue.missed_wake_ups, rescue.alarm_for_overdue),
+                self._send_again,
+            ):
                 self._safely(step)
         if self._mirror.has_come():
             self._safely(beat_tasks.mirror)

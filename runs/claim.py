@@ -1,6 +1,6 @@
 """A beat locks due rows, writes their runs and moves the rows on: one short transaction.
 
-Set-based from end to end: five statements a batch, whatever its size. `SKIP LOCKED` keeps
+Set-based from end to end: at most seven statements a batch, whatever its size. `SKIP LOCKED` keeps
 replicas out of each other's way; the unique index on (job, moment) is the last line against
 a double; a row that cannot be worked out pauses its own job and holds up no other.
 """
@@ -22,8 +22,8 @@ from jobs import schedules
 from jobs.catch_up import Fates, Policy, fates
 from jobs.schedules import At, Schedule
 from jobs.timeline import Timeline, Version
-from runs import claim_rows
-from runs.claim_rows import Birth
+from runs import claim_rows, placing
+from runs.birth import Birth
 
 BATCH = 500
 MOST_RUNS = 5_000  # in one transaction, when many jobs catch up at once
@@ -66,6 +66,8 @@ def due_jobs(now: datetime, *, shards: Sequence[int], above: datetime) -> Claime
             moved.append((job.id, onward))
             if len(births) >= MOST_RUNS:
                 break
+        rules = {job.id: rule for job in found if (rule := job.rule)}
+        births = placing.placed(cursor, births, rules, now)
         runs = claim_rows.insert(cursor, births, now)
         claim_rows.move(cursor, moved)
     if len(births) != runs:
@@ -84,7 +86,7 @@ def _settle_due(
             return _by_history(cursor, job, due, now)
     onward = schedules.next_moment(schedule, due)
     if due > now - _ON_TIME and (onward is None or onward > now):
-        return [Birth.fire(job.id, job.version, due)], onward
+        return [Birth.fire(job.id, job.version, due, idempotent=job.idempotent)], onward
     line = Timeline([Version(job.version, job.version_began_at, schedule)])
     return _births(job, line, due, now), schedules.next_moment(schedule, now)
 
@@ -114,13 +116,14 @@ def _by_history(
 
 def _births(job: claim_rows.DueJob, line: Timeline, due: datetime, now: datetime) -> list[Birth]:
     found = fates(line, due=due, now=now, policy=_policy(job))
-    return [*_each(job.id, line, found)]
+    return _each(job, line, found)
 
 
-def _each(job_id: UUID, line: Timeline, found: Fates) -> list[Birth]:
-    fired = [Birth.fire(job_id, line.version_at(at), at) for at in found.fire]
-    asked = [Birth.ask(job_id, line.version_at(at), at) for at in found.ask]
-    skipped = [Birth.skip(job_id, line.version_at(row.last), row) for row in found.skipped]
+def _each(job: claim_rows.DueJob, line: Timeline, found: Fates) -> list[Birth]:
+    safe = job.idempotent
+    fired = [Birth.fire(job.id, line.version_at(at), at, idempotent=safe) for at in found.fire]
+    asked = [Birth.ask(job.id, line.version_at(at), at) for at in found.ask]
+    skipped = [Birth.skip(job.id, line.version_at(row.last), row) for row in found.skipped]
     return [*skipped, *asked, *fired]
 
 

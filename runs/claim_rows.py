@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from jobs.catch_up import Skipped
-from jobs.schedules import canonical_instant
+from runs.arrays import array
+from runs.birth import Birth
 from runs.idempotency import key_of_moment
-from runs.models.run import new_id
-from runs.states import Origin, ReviewClass, State
+from runs.overlap import Rule
+from runs.states import Origin
 
 
 class DueJob(NamedTuple):
@@ -28,41 +27,17 @@ class DueJob(NamedTuple):
     catch_up_policy: str
     catch_up_window: int
     catch_up_limit: int
+    idempotent: bool
+    overlap: str
+    block_on_review: bool
+    queue_limit: int
 
-
-@dataclass(frozen=True)
-class Birth:
-    """A run about to be written."""
-
-    job_id: UUID
-    version: int
-    due_at: datetime
-    state: State
-    review_class: str = ""
-    reason: str = ""
-    skipped_until: datetime | None = None
-    skipped_count: int | None = None
-
-    @classmethod
-    def fire(cls, job_id: UUID, version: int, due_at: datetime) -> Self:
-        return cls(job_id, version, due_at, State.CLAIMED)
-
-    @classmethod
-    def ask(cls, job_id: UUID, version: int, due_at: datetime) -> Self:
-        reason = f"The moment {canonical_instant(due_at)} was missed. Run it, or let it go."
-        return cls(job_id, version, due_at, State.REVIEW, ReviewClass.MISSED, reason)
-
-    @classmethod
-    def skip(cls, job_id: UUID, version: int, row: Skipped) -> Self:
-        return cls(
-            job_id,
-            version,
-            row.first,
-            State.SKIPPED,
-            reason=row.reason,
-            skipped_until=row.last,
-            skipped_count=row.count,
-        )
+    @property
+    def rule(self) -> Rule | None:
+        """How its runs take turns; None where they never are in one another's way."""
+        if self.overlap == "allow" and not self.block_on_review:
+            return None
+        return Rule(self.overlap, self.block_on_review, self.queue_limit)
 
 
 _LOCK_DUE = """
@@ -80,23 +55,22 @@ def lock_due(
     cursor: Any, now: datetime, *, shards: Sequence[int], above: datetime, limit: int
 ) -> dict[UUID, datetime]:
     """The due rows, locked for this transaction, oldest first: job id → moment."""
-    cursor.execute(
-        _LOCK_DUE, {"above": above, "now": now, "shards": _array(shards), "limit": limit}
-    )
+    cursor.execute(_LOCK_DUE, {"above": above, "now": now, "shards": array(shards), "limit": limit})
     return dict(cursor.fetchall())
 
 
 _READ_JOBS = """
 select id, version, version_began_at, schedule::text, paused or deleted_at is not null,
        case when deleted_at is null then paused_until end,
-       catch_up_policy, catch_up_window, catch_up_limit
+       catch_up_policy, catch_up_window, catch_up_limit, idempotent,
+       overlap, block_on_review, queue_limit
   from jobs_job where id = any(%s::uuid[])
 """
 
 
 def read_jobs(cursor: Any, job_ids: Iterable[UUID]) -> list[DueJob]:
     """The jobs of the locked rows, as they are now."""
-    cursor.execute(_READ_JOBS, [_array(job_ids)])
+    cursor.execute(_READ_JOBS, [array(job_ids)])
     return [DueJob(*row) for row in cursor.fetchall()]
 
 
@@ -190,16 +164,17 @@ with born as (
   select * from unnest(
     %(ids)s::uuid[], %(jobs)s::uuid[], %(versions)s::int[], %(keys)s::text[],
     %(dues)s::timestamptz[], %(states)s::text[], %(classes)s::text[], %(reasons)s::text[],
-    %(untils)s::timestamptz[], %(counts)s::int[])
+    %(untils)s::timestamptz[], %(counts)s::int[], %(blockers)s::uuid[])
   as b(id, job_id, version, key, due_at, state, review_class, reason, skipped_until,
-       skipped_count))
+       skipped_count, blocked_by))
 insert into runs_run
        (id, job_id, job_version, key, origin, due_at, state, review_class, reason,
-        skipped_until, skipped_count, effect, attempt, failures, sends, created_at, send_at,
-        finished_at, snapshot, idempotent, max_attempts, backoff, cap, retry_unsent, timeout,
-        queue)
+        skipped_until, skipped_count, blocked_by, serial, effect, attempt, failures, sends,
+        created_at, send_at, finished_at, snapshot, idempotent, max_attempts, backoff, cap,
+        retry_unsent, timeout, queue)
 select b.id, b.job_id, b.version, b.key, %(origin)s, b.due_at, b.state, b.review_class, b.reason,
-       b.skipped_until, b.skipped_count, 'none', 0, 0, 0, %(now)s,
+       b.skipped_until, b.skipped_count, b.blocked_by,
+       b.state = 'CLAIMED' and j.overlap <> 'allow', 'none', 0, 0, 0, %(now)s,
        case when b.state = 'CLAIMED' then %(now)s::timestamptz end,
        case when b.state = 'SKIPPED' then %(now)s::timestamptz end,
 {snapshot}
@@ -213,16 +188,17 @@ def insert(cursor: Any, births: Sequence[Birth], now: datetime) -> int:
     if not births:
         return 0
     rows = {
-        "ids": _array(new_id() for _ in births),
-        "jobs": _array(birth.job_id for birth in births),
-        "versions": _array(birth.version for birth in births),
-        "keys": _array(key_of_moment(birth.job_id, birth.due_at) for birth in births),
-        "dues": _array(birth.due_at for birth in births),
+        "ids": array(birth.id for birth in births),
+        "jobs": array(birth.job_id for birth in births),
+        "versions": array(birth.version for birth in births),
+        "keys": array(key_of_moment(birth.job_id, birth.due_at) for birth in births),
+        "dues": array(birth.due_at for birth in births),
         "states": [birth.state.value for birth in births],
         "classes": [str(birth.review_class) for birth in births],
         "reasons": [birth.reason for birth in births],
-        "untils": _array(birth.skipped_until for birth in births),
-        "counts": _array(birth.skipped_count for birth in births),
+        "untils": array(birth.skipped_until for birth in births),
+        "blockers": array(birth.blocked_by for birth in births),
+        "counts": array(birth.skipped_count for birth in births),
         "origin": Origin.SCHEDULE.value,
         "now": now,
     }
@@ -246,13 +222,6 @@ def move(cursor: Any, moved: Sequence[tuple[UUID, datetime | None]]) -> None:
     onward = [(job_id, at) for job_id, at in moved if at is not None]
     if onward:
         jobs, moments = zip(*onward, strict=True)
-        cursor.execute(_MOVE, {"jobs": _array(jobs), "moments": _array(moments)})
+        cursor.execute(_MOVE, {"jobs": array(jobs), "moments": array(moments)})
     if finished := [job_id for job_id, at in moved if at is None]:
         cursor.execute("delete from jobs_due where job_id = any(%s)", [finished])
-
-
-def _array(values: Iterable[UUID | int | str | datetime | None]) -> str:
-    """An array in PostgreSQL's own text, of values that need no quotes in it: ids, keys, numbers
-    and instants. The driver would look at each value several times, and take as long over a
-    batch as the server does."""
-    return "{" + ",".join("null" if value is None else str(value) for value in values) + "}"

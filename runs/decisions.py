@@ -1,16 +1,18 @@
-"""A person moves a run that rests or waits: the move and its record in one transaction."""
+"""A person moves a run that rests or waits: the move, its record, and whose turn it is then, in
+one transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models.functions import Now
 
-from jobs.models import User
-from runs import transitions
+from jobs.models import Job, User
+from runs import release, transitions
 from runs.models import Decision, Run
 from runs.states import State
 
@@ -52,26 +54,39 @@ def required(note: str) -> str:
     return note.strip()
 
 
+@dataclass(frozen=True)
+class Move:
+    """Where a run goes, with the columns that are set on the way."""
+
+    to: State
+    changes: dict[str, Any] = field(default_factory=dict)
+
+
+Plan = Callable[[Job, Run], Move]
+
+
 def move(
     run_id: UUID,
-    to: State,
+    plan: Plan | Move,
     *,
     of: Collection[State],
     token: int | None,
     decision: str,
     note: str,
     by: User | None,
-    **changes: Any,
 ) -> Run:
     """The run moved from one of the states `of`, under the token that the person saw (None:
-    whatever it is now). Raises Stale; a second click finds the first one's decision."""
+    whatever it is now). A plan is made under the locks of job and run. Raises Stale; a second
+    click finds the first one's decision."""
     with transaction.atomic():
-        run = Run.objects.select_for_update().select_related("job").get(id=run_id)
+        job = release.lock(Run.objects.values_list("job_id", flat=True).get(id=run_id))
+        run = Run.objects.select_for_update(of=("self",)).select_related("job").get(id=run_id)
         if run.state not in of:
             raise Stale(run)
         if token not in (None, run.attempt):
             raise Stale(run, overtaken=True)
-        transitions.move(run.id, to, token=run.attempt, **changes)
+        planned = plan if isinstance(plan, Move) else plan(job, run)
+        transitions.move(run.id, planned.to, token=run.attempt, **planned.changes)
         Decision.objects.create(
             run=run,
             by=by,
@@ -79,8 +94,24 @@ def move(
             decision=decision,
             note=note,
             from_state=run.state,
-            to_state=to,
+            to_state=planned.to,
             attempt=run.attempt,
         )
+        release.waiting(job)
         run.refresh_from_db()
     return run
+
+
+def once_more(**said: str) -> Plan:
+    """One more attempt of the same run, behind whatever is in its way: its failures are
+    forgotten, and so is a request to stop it. `said`: its reason, unless it waits."""
+
+    def plan(job: Job, run: Run) -> Move:
+        anew = {"failures": 0, "stop_asked_at": None}
+        waits = release.in_the_way(job, run)
+        if waits is None:
+            return Move(State.CLAIMED, {**anew, "serial": job.serial, **said})
+        waiting = {"reason": waits.reason, "blocked_by": waits.blocked_by}
+        return Move(State.WAITING, {**anew, **waiting})
+
+    return plan

@@ -84,6 +84,7 @@ def _jobs(target_url: str, now: datetime) -> Iterator[dict[str, Any]]:
         "schedule": {"cron": _every_five_minutes_from(now), "timezone": "UTC"},
         "target": {"type": "http", "url": f"{target_url}/drop", "body": {"account": "demo"}},
         "idempotent": False,
+        "block_on_review": False,  # so that there is something new to see every five minutes
         "timeout": 30,
     }
     yield {

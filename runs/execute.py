@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 from uuid import UUID, uuid4
@@ -38,8 +39,7 @@ def run(run_id: UUID, *, worker: str) -> State | None:
     if grant is None:
         log.info("run.not_started", run=str(run_id), worker=worker)
         return None
-    overrun = Outcome(Kind.UNKNOWN, Effect.MAYBE, "It ran past its time-out and was ended.")
-    with Lease(grant, overrun=lambda: settle.attempt(run_id, grant.token, overrun)) as lease:
+    with Lease(grant, end=lambda ended: settle.attempt(run_id, grant.token, ended)) as lease:
         outcome = _carry_out(grant, lease)
     if outcome is None:
         return None
@@ -67,8 +67,22 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
     with closing(prepared):
         if not lease.good or not _intend(grant, prepared.sent):
             log.warning("run.no_intent", run=str(grant.run_id), token=grant.token)
-            return None
-        return _perform(prepared)
+            return _STOPPED_IN_TIME if _asked_to_stop(grant) else None
+        lease.when_asked_to_stop(prepared.stop)
+        outcome = _perform(prepared)
+    if lease.stop_asked and outcome.kind is Kind.UNKNOWN:  # our own doing
+        return replace(outcome, kind=Kind.STOPPED, reason="It was asked to stop, and was cut off.")
+    return outcome
+
+
+_STOPPED_IN_TIME = Outcome(
+    Kind.STOPPED, Effect.NONE, "It was asked to stop before its effect was begun."
+)
+
+
+def _asked_to_stop(grant: Grant) -> bool:
+    held = Run.objects.filter(id=grant.run_id, attempt=grant.token, lease_id=grant.lease_id)
+    return held.filter(state=State.RUNNING, stop_asked_at__isnull=False).exists()
 
 
 def _intend(grant: Grant, sent: dict[str, object]) -> bool:
@@ -83,6 +97,7 @@ def _intend(grant: Grant, sent: dict[str, object]) -> bool:
                 lease_id=grant.lease_id,
                 state=State.RUNNING,
                 intent_at=None,
+                stop_asked_at=None,
                 lease_until__gt=now + margin,
             ).update(intent_at=now)
             if won:

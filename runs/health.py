@@ -23,6 +23,7 @@ _RUNS = """
 select state, count(*) from runs_run
  where state in ('CLAIMED', 'ENQUEUED', 'RETRYING') group by state
 union all select 'RUNNING', count(*) from runs_run where state = 'RUNNING'
+union all select 'WAITING', count(*) from runs_run where state = 'WAITING'
 union all select 'REVIEW', count(*) from runs_run where state = 'REVIEW'
 union all select 'DEAD', count(*) from runs_run where state = 'DEAD'
 """
@@ -33,7 +34,7 @@ select count(*), coalesce(extract(epoch from clock_timestamp() - min(at)), 0)::f
 _BEATS = """
 select count(*) from runs_beat where seen_at > clock_timestamp() - %s * interval '1 second'
 """
-_COUNTED = ("CLAIMED", "ENQUEUED", "RUNNING", "RETRYING", "REVIEW", "DEAD")
+_COUNTED = ("WAITING", "CLAIMED", "ENQUEUED", "RUNNING", "RETRYING", "REVIEW", "DEAD")
 
 
 @require_safe

@@ -15,7 +15,7 @@ from runs.models.run import RunQuerySet
 # What a list shows of a run and its job: not the snapshot, the widest column of the widest table.
 _LISTED = (
     *("id", "key", "due_at", "skipped_until", "skipped_count", "state", "effect", "review_class"),
-    *("reason", "origin", "idempotent", "attempt", "failures", "max_attempts"),
+    *("reason", "blocked_by", "origin", "idempotent", "attempt", "failures", "max_attempts"),
     *("created_at", "started_at", "finished_at"),
     *("job__name", "job__schedule", "job__deleted_at", "job__runbook", "job__team__slug"),
 )

@@ -13,8 +13,7 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
-from jobs import clock
-from runs import settle
+from runs import release, settle
 from runs.enqueue import mark_sent, publish
 from runs.publishing import BrokerAway, Publisher
 
@@ -31,16 +30,20 @@ log = structlog.get_logger("onebeat.rescue")
 def silent_workers() -> int:
     """Settle every RUNNING run whose lease is over; how many went on."""
     settled = 0
-    while True:
-        with transaction.atomic():
-            runs = settle.runs_that_fell_silent(limit=100)
-            now = clock.now()
-            moved = [run for run in runs if settle.lost(run, now)]
+    while silent := settle.silent_runs(BATCH):
+        # One by one: the lock of a run's job comes before that of the run.
+        moved = [run for run in silent if settle.lost(*run)]
         settled += len(moved)
-        for run in moved:
-            log.warning("rescue.worker_lost", run=str(run.id), attempt=run.attempt)
-        if len(runs) < 100:
-            return settled
+        for run_id, attempt in moved:
+            log.warning("rescue.worker_lost", run=str(run_id), attempt=attempt)
+        if not moved or len(silent) < BATCH:  # other beats have the rest
+            break
+    return settled
+
+
+def missed_wake_ups() -> int:
+    """Let go the waiting runs whose turn has come unnoticed; how many."""
+    return release.missed_wake_ups()
 
 
 _LOCK_UNSTARTED = """

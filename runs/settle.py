@@ -12,14 +12,14 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import F
 from django.db.models.functions import Now
 
 from jobs import clock, editing
-from runs import idempotency, transitions, verdicts
+from jobs.models import Job
+from runs import idempotency, release, transitions, verdicts
 from runs.models import Attempt, Run
 from runs.outcomes import Effect, Kind, Outcome
-from runs.states import State
+from runs.states import ACTIVE, State
 from runs.verdicts import Facts, Verdict
 
 log = structlog.get_logger("onebeat.run")
@@ -29,25 +29,72 @@ _dice = random.SystemRandom().random
 def attempt(run_id: UUID, token: int, outcome: Outcome) -> State | None:
     """The state the run went to by this outcome of its attempt `token`; None when the attempt
     had been taken from its worker meanwhile (then the outcome is kept as late evidence)."""
-    run = Run.objects.filter(id=run_id, attempt=token, state=State.RUNNING).first()
+    run = _running(run_id, token)
     if run is None:
         return _too_late(run_id, token, outcome)
     if outcome.pause_job:  # before the move: its locks come first, and it may be done twice
         _pause(run.job_id, outcome.reason)
-    verdict = verdicts.of(outcome, facts(run, clock.now()), dice=_dice())
     with transaction.atomic():
-        if not _move(run, verdict):
-            moved = None
-        else:
-            moved = verdict.state
-            _end_attempt(run_id, token, outcome)
-            if moved is State.SUCCEEDED:
-                idempotency.finish(run.key, token, outcome.answer)
+        moved = _settled(run, outcome)
     return moved or _too_late(run_id, token, outcome)
 
 
-def lost(run: Run, now: datetime) -> State | None:
-    """The state of a RUNNING run whose lease is over. Called under the run's row lock."""
+def _running(run_id: UUID, token: int) -> Run | None:
+    running = Run.objects.filter(id=run_id, attempt=token, state=State.RUNNING)
+    return running.select_related("job").first()
+
+
+def _settled(run: Run, outcome: Outcome) -> State | None:
+    job = _in_turn(run)
+    # Under the lock once more: a moment that came meanwhile may have asked it to stop.
+    current = run if job is None else _running(run.id, run.attempt)
+    if current is None:
+        return None
+    verdict = verdicts.of(outcome, facts(current, clock.now()), dice=_dice())
+    if not _move(current, verdict):
+        return None
+    _end_attempt(run.id, run.attempt, outcome)
+    if verdict.state is State.SUCCEEDED:
+        idempotency.finish(run.key, run.attempt, outcome.answer)
+    _let_others_go(job, verdict.state)
+    return verdict.state
+
+
+def _in_turn(run: Run) -> Job | None:
+    """The run's job, locked, where its runs may be in one another's way. The lock on the job
+    comes before any on a run."""
+    return release.lock(run.job_id) if run.job.takes_turns else None
+
+
+def _let_others_go(job: Job | None, state: State) -> None:
+    if job is not None and state not in ACTIVE:
+        release.waiting(job)
+
+
+def silent_runs(limit: int) -> list[tuple[UUID, int]]:
+    """RUNNING runs whose lease is over, with their tokens, the longest silent first."""
+    silent = Run.objects.filter(state=State.RUNNING, lease_until__lt=Now())
+    return list(silent.order_by("lease_until").values_list("id", "attempt")[:limit])
+
+
+def lost(run_id: UUID, token: int) -> State | None:
+    """The state that a run went to whose lease is over; None where somebody else has it."""
+    seen = _running(run_id, token)
+    if seen is None:
+        return None
+    with transaction.atomic():
+        job = _in_turn(seen)
+        silent = Run.objects.filter(
+            id=run_id, attempt=token, state=State.RUNNING, lease_until__lt=Now()
+        )
+        run = silent.select_for_update(skip_locked=True).first()
+        state = _lost(run, clock.now()) if run else None
+        if state:
+            _let_others_go(job, state)
+    return state
+
+
+def _lost(run: Run, now: datetime) -> State | None:
     begun = run.intent_at is not None
     outcome = Outcome(
         Kind.LOST,
@@ -73,6 +120,7 @@ def facts(run: Run, now: datetime) -> Facts:
         cap=run.cap,
         effect=Effect(run.effect),
         intent=run.intent_at is not None,
+        stop_asked=run.stop_asked_at is not None,
         age=(now - run.created_at).total_seconds(),
     )
 
@@ -118,9 +166,3 @@ def _pause(job_id: UUID, reason: str) -> None:
         editing.pause(job_id, editing.Pause(reason=reason), by=None)
     except (editing.Gone, editing.ReadOnly):
         log.warning("job.not_paused", job=str(job_id), reason=reason)
-
-
-def runs_that_fell_silent(limit: int) -> list[Run]:
-    """RUNNING runs whose lease is over, locked for this transaction; others' locks are skipped."""
-    silent = Run.objects.filter(state=State.RUNNING, lease_until__lt=Now())
-    return list(silent.order_by(F("lease_until")).select_for_update(skip_locked=True)[:limit])

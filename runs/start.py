@@ -10,8 +10,9 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Q
 
-from runs import idempotency, transitions
+from runs import idempotency, release, transitions
 from runs.lease import Grant
 from runs.models import Attempt, Run
 from runs.states import STARTABLE, State
@@ -22,6 +23,7 @@ update runs_run r
        lease_until = clock_timestamp() + %(length)s * interval '1 second',
        started_at = clock_timestamp(), intent_at = null, send_at = null
  where r.id = %(run)s and r.state = any(%(startable)s)
+   and r.stop_asked_at is null
    and (r.state <> 'RETRYING' or r.send_at <= clock_timestamp())
    and exists (select 1 from jobs_job j where j.id = r.job_id and j.deleted_at is null)
 returning attempt, timeout, key, snapshot, started_at
@@ -30,7 +32,8 @@ returning attempt, timeout, key, snapshot, started_at
 
 def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | None:
     """The grant, or None when there is nothing to start (another worker has it, it is done,
-    it waits for its retry, or its job was deleted: then the run is cancelled)."""
+    it waits for its retry; or its job was deleted, or it was asked to stop: then the run is
+    cancelled)."""
     lease_id = lease_id or uuid4()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
@@ -44,7 +47,7 @@ def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | N
         )
         row = cursor.fetchone()
         if row is None:
-            _cancel_if_deleted(run_id)
+            _cancel_if_unwanted(run_id)
             return None
         token, timeout, key, snapshot, started_at = row
         Attempt.objects.create(
@@ -61,7 +64,14 @@ def granted(run_id: UUID, *, lease_id: UUID) -> Grant | None:
     return Grant(run.id, run.attempt, lease_id, float(run.timeout)) if run else None
 
 
-def _cancel_if_deleted(run_id: UUID) -> None:
-    run = Run.objects.filter(id=run_id, state__in=STARTABLE, job__deleted_at__isnull=False).first()
-    if run is not None:
-        transitions.move(run_id, State.CANCELLED, token=run.attempt, reason="Its job was deleted.")
+def _cancel_if_unwanted(run_id: UUID) -> None:
+    unwanted = Q(job__deleted_at__isnull=False) | Q(stop_asked_at__isnull=False)
+    found = Run.objects.filter(unwanted, id=run_id, state__in=STARTABLE)
+    run = found.select_related("job").first()
+    if run is None:
+        return
+    job = release.lock(run.job_id)
+    deleted = job.deleted_at is not None
+    reason = "Its job was deleted." if deleted else "It was asked to stop before it started."
+    if transitions.move(run_id, State.CANCELLED, token=run.attempt, reason=reason):
+        release.waiting(job)

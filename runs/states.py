@@ -2,9 +2,10 @@
 
 ```
  job due ─claim─▶ CLAIMED ─enqueue─▶ ENQUEUED ─execute─▶ RUNNING ─settle─▶ SUCCEEDED
-                                                            ├──▶ RETRYING ─enqueue─▶ …
-                                                            ├──▶ DEAD     ─replay─▶ CLAIMED
-                                                            └──▶ REVIEW   ─decide─▶ CLAIMED …
+    │                ▲                                      ├──▶ RETRYING ─enqueue─▶ …
+    └────claim─▶ WAITING ◀─┐                                ├──▶ DEAD     ─replay─▶ CLAIMED …
+                 release   └── replay, run again: its turn  └──▶ REVIEW   ─decide─▶ CLAIMED …
+                               has not come
 ```
 """
 
@@ -16,6 +17,7 @@ from enum import StrEnum
 class State(StrEnum):
     """Where a run is; the words that screens and API show."""
 
+    WAITING = "WAITING"
     CLAIMED = "CLAIMED"
     ENQUEUED = "ENQUEUED"
     RUNNING = "RUNNING"
@@ -31,12 +33,13 @@ class State(StrEnum):
 S = State
 
 EDGES: dict[State, frozenset[State]] = {
-    S.CLAIMED: frozenset({S.ENQUEUED, S.RUNNING, S.CANCELLED}),
-    S.ENQUEUED: frozenset({S.ENQUEUED, S.RUNNING, S.CANCELLED}),
+    S.WAITING: frozenset({S.CLAIMED, S.SKIPPED, S.REVIEW, S.CANCELLED}),
+    S.CLAIMED: frozenset({S.ENQUEUED, S.RUNNING, S.REVIEW, S.CANCELLED}),
+    S.ENQUEUED: frozenset({S.ENQUEUED, S.RUNNING, S.REVIEW, S.CANCELLED}),
     S.RUNNING: frozenset({S.SUCCEEDED, S.RETRYING, S.DEAD, S.REVIEW, S.CLAIMED, S.CANCELLED}),
-    S.RETRYING: frozenset({S.ENQUEUED, S.RUNNING, S.CANCELLED}),
-    S.DEAD: frozenset({S.CLAIMED, S.CLOSED}),
-    S.REVIEW: frozenset({S.CLAIMED, S.SUCCEEDED, S.CLOSED}),
+    S.RETRYING: frozenset({S.ENQUEUED, S.RUNNING, S.REVIEW, S.CANCELLED}),
+    S.DEAD: frozenset({S.CLAIMED, S.WAITING, S.CLOSED}),
+    S.REVIEW: frozenset({S.CLAIMED, S.WAITING, S.SUCCEEDED, S.CLOSED}),
     S.SUCCEEDED: frozenset(),
     S.CLOSED: frozenset(),
     S.SKIPPED: frozenset(),
@@ -46,7 +49,8 @@ FINAL = frozenset(state for state, onward in EDGES.items() if not onward)
 RESTING = frozenset({S.DEAD, S.REVIEW})  # until a person acts
 ACTIVE = frozenset({S.CLAIMED, S.ENQUEUED, S.RUNNING, S.RETRYING})
 STARTABLE = frozenset({S.CLAIMED, S.ENQUEUED, S.RETRYING})
-BORN = frozenset({S.CLAIMED, S.SKIPPED, S.REVIEW})  # what a claim may write
+TAKEN_BACK_FROM = STARTABLE | {S.WAITING}  # what a person may cancel
+BORN = frozenset({S.CLAIMED, S.WAITING, S.SKIPPED, S.REVIEW})  # what a claim may write
 
 
 def sources(to: State) -> list[str]:

@@ -29,6 +29,9 @@ def tell(run: Run, attempts: Iterable[Attempt], decisions: Iterable[Decision]) -
     found = [*_birth(run), *_sending(run)]
     for attempt in attempts:
         found += _attempt(attempt)
+    if run.stop_asked_at:
+        detail = "the next moment came, and takes its place"
+        found.append(Entry(run.stop_asked_at, "cancelled", "Asked to stop", detail))
     found += [_decision(decision) for decision in decisions]
     found.sort(key=lambda entry: entry.at)  # stable: of two at one instant the cause stands first
     if run.finished_at:  # last, though the decision that ended it is written a moment later

@@ -26,6 +26,7 @@ class Facts:
     cap: float
     effect: Effect
     intent: bool
+    stop_asked: bool
     age: float  # seconds since the run was claimed
 
 
@@ -46,6 +47,9 @@ def of(outcome: Outcome, facts: Facts, *, dice: float) -> Verdict:
     effect = _sticky(facts.effect, outcome.effect)
     if outcome.kind is Kind.SUCCEEDED:
         return Verdict(State.SUCCEEDED, Effect.DONE, facts.failures)
+    if facts.stop_asked and (facts.idempotent or effect is Effect.NONE):
+        reason = f"Stopped as asked. {outcome.reason}"
+        return Verdict(State.CANCELLED, effect, facts.failures, reason)
     if outcome.kind is Kind.LATER and facts.idempotent and facts.age < LATER_FOR:
         wait = backoff.asked_for(outcome.retry_after or facts.backoff, cap=facts.cap)
         return Verdict(State.RETRYING, effect, facts.failures, outcome.reason, wait)

@@ -18,7 +18,7 @@ from runs import review_facts, story
 from runs.forms import DecisionForm, JobFilter, NoteForm, RunFilter
 from runs.models import Run
 from runs.page_door import listed, run_for
-from runs.states import RESTING, STARTABLE, State
+from runs.states import RESTING, TAKEN_BACK_FROM, State
 
 SIZE = 50  # rows of a page
 RECENT = 10  # runs on a job's page
@@ -109,7 +109,7 @@ def run_page(
         "facts": review_facts.of(run.review_class, run.effect) if in_review else None,
         "form": _form(run, form),
         "may_act": Act.OPERATE in acts(request, run.job.team_id),
-        "cancellable": run.state in STARTABLE,
+        "cancellable": run.state in TAKEN_BACK_FROM,
     }
     return render(request, "runs/run.html", context, status=status)
 

@@ -30,7 +30,12 @@ from config import embedded, reachable
 from tests import servers
 
 PREFIX = "onebeat-tests-"
-FAST = {"ONEBEAT_LEASE": "3", "ONEBEAT_SWEEP": "0.3", "ONEBEAT_RESEND": "1.5"}
+FAST = {
+    "ONEBEAT_LEASE": "3",
+    "ONEBEAT_SWEEP": "0.3",
+    "ONEBEAT_RESEND": "1.5",
+    "ONEBEAT_STOP_GRACE": "1",
+}
 ending = ExitStack()
 
 

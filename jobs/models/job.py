@@ -8,6 +8,7 @@ from django.db import models
 
 from jobs.definitions import POLICIES
 from jobs.models.team import Team
+from jobs.overlaps import OVERLAPS
 from jobs.roles import Act
 
 
@@ -35,6 +36,9 @@ class Job(models.Model):
     cap = models.PositiveIntegerField()
     retry_unsent = models.BooleanField(default=False)
     timeout = models.PositiveIntegerField()
+    overlap = models.CharField(max_length=9)
+    block_on_review = models.BooleanField()
+    queue_limit = models.PositiveIntegerField()
     catch_up_policy = models.CharField(max_length=4)
     catch_up_window = models.PositiveIntegerField()
     catch_up_limit = models.PositiveIntegerField()
@@ -66,10 +70,28 @@ class Job(models.Model):
             models.CheckConstraint(
                 condition=models.Q(catch_up_policy__in=POLICIES), name="catch_up_policy_is_known"
             ),
+            models.CheckConstraint(
+                condition=models.Q(overlap__in=OVERLAPS), name="overlap_is_known"
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(overlap="cancel")
+                | (models.Q(idempotent=True) & ~models.Q(catch_up_policy="all")),
+                name="only_a_safe_job_cancels_its_runs",
+            ),
         )
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def serial(self) -> bool:
+        """Whether at most one of its runs is active at a time."""
+        return self.overlap != "allow"
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether its runs may be in one another's way at all."""
+        return self.serial or self.block_on_review
 
     @property
     def mirrored(self) -> bool:

@@ -20,11 +20,8 @@ class Decision(models.Model):
 
     class Meta:
         ordering = ("run", "at")
-        constraints = (
-            models.UniqueConstraint(
-                fields=("run", "attempt", "from_state"), name="one_decision_per_rest"
-            ),
-        )
+        # Not unique by (run, attempt, from_state): a run again that is taken back before it starts
+        # is in review once more. That one decision wins is the work of the guarded UPDATE.
 
     def __str__(self) -> str:
         return f"{self.decision} on {self.run}"

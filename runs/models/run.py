@@ -12,6 +12,7 @@ from jobs.roles import Act
 from runs.states import FINAL, Origin, ReviewClass, State
 
 _SENDABLE = (State.CLAIMED, State.ENQUEUED, State.RETRYING)
+_ACTIVE = (*_SENDABLE, State.RUNNING)
 
 
 def new_id() -> UUID:
@@ -46,6 +47,10 @@ class Run(models.Model):
     skipped_count = models.PositiveIntegerField(null=True, blank=True)
 
     state = models.CharField(max_length=9)
+    # Of a serial job, as the job was when the run became active: what the index below asks.
+    serial = models.BooleanField(default=False)
+    # The run in whose way this one was: it waits for that one, or was skipped for it.
+    blocked_by = models.UUIDField(null=True, blank=True)
     effect = models.CharField(max_length=5, default="none")
     review_class = models.CharField(max_length=8, blank=True, default="")
     reason = models.TextField(blank=True, default="")
@@ -66,6 +71,7 @@ class Run(models.Model):
     lease_id = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     intent_at = models.DateTimeField(null=True, blank=True)
+    stop_asked_at = models.DateTimeField(null=True, blank=True)
 
     created_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True, blank=True)
@@ -82,6 +88,11 @@ class Run(models.Model):
                 fields=("job", "due_at"),
                 condition=Q(due_at__isnull=False) & ~Q(state=State.SKIPPED),
                 name="one_run_per_due_moment",
+            ),
+            models.UniqueConstraint(
+                fields=("job",),
+                condition=Q(serial=True, state__in=_ACTIVE),
+                name="one_active_run_of_a_serial_job",
             ),
             models.CheckConstraint(
                 condition=Q(state__in=[state.value for state in State]), name="state_is_known"
@@ -100,6 +111,10 @@ class Run(models.Model):
                 condition=~Q(state=State.REVIEW)
                 | (Q(review_class__in=[c.value for c in ReviewClass]) & ~Q(reason="")),
                 name="review_only_with_a_reason",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=State.WAITING) | ~Q(reason=""),
+                name="waiting_only_with_a_reason",
             ),
             models.CheckConstraint(
                 condition=Q(state__in=_SENDABLE, send_at__isnull=False)
@@ -130,6 +145,13 @@ class Run(models.Model):
             models.Index(fields=("id",), condition=Q(state=State.REVIEW), name="runs_in_review"),
             models.Index(fields=("id",), condition=Q(state=State.DEAD), name="dead_letters"),
             models.Index(fields=("job", "id"), name="runs_of_a_job"),
+            models.Index(fields=("job",), condition=Q(state=State.WAITING), name="waiting_runs"),
+            # With the constraint on serial runs: whatever may be in another run's way.
+            models.Index(
+                fields=("job",),
+                condition=Q(state=State.REVIEW) | Q(serial=False, state__in=_ACTIVE),
+                name="runs_in_the_way",
+            ),
         )
 
     def __str__(self) -> str:

@@ -100,6 +100,10 @@ class PreparedRequest:
             secrets=self._call.secrets,
         )
 
+    def stop(self) -> None:
+        """Cut the line."""
+        self._line.cut()
+
     def close(self) -> None:
         """Hang up with nothing sent."""
         self._line.close()

@@ -7,6 +7,7 @@ import io
 import socket
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, cast
@@ -69,6 +70,12 @@ class Line:
     def close(self) -> None:
         """Hang up, at once; harmless when done twice."""
         self._sock.close()
+
+    def cut(self) -> None:
+        """End both directions, from whatever thread: who waits for an answer wakes up."""
+        with suppress(OSError):  # it has ended already
+            # Not TLS's own shutdown, which would take the socket apart under its reader.
+            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
 
     def send(
         self,

@@ -30,5 +30,9 @@ class Prepared(Protocol):
     def perform(self) -> Outcome:
         """Make the call, once. Raises nothing for what the target does."""
 
+    def stop(self) -> None:
+        """Ask the call, from another thread, to end early. A request is cut; a task is told, and
+        may not listen. Harmless when the call has ended."""
+
     def close(self) -> None:
         """Give up what was made ready. Harmless after `perform`, and twice."""

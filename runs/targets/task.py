@@ -64,6 +64,10 @@ class PreparedTask:
         except BaseException as error:
             return self._failed(error)
 
+    def stop(self) -> None:
+        """The handler may look: `current_run().stop_asked`."""
+        self._call.context.stopping.set()
+
     def close(self) -> None:
         """Nothing is held open."""
 

@@ -12,6 +12,7 @@ register = template.Library()
 _MOST = 99  # a count in the rail never reads more rows than that
 
 WORDS = {
+    State.WAITING: "Waiting",
     State.CLAIMED: "Claimed",
     State.ENQUEUED: "Enqueued",
     State.RUNNING: "Running",

@@ -39,12 +39,14 @@ def test_defaults_of_a_job_that_is_not_safe_to_repeat() -> None:
     job = read()
     assert (job.max_attempts, job.backoff, job.cap, job.timeout) == (5, 10, 3600, 300)
     assert (job.catch_up_policy, job.catch_up_window, job.catch_up_limit) == ("ask", 86_400, 100)
+    assert (job.overlap, job.block_on_review, job.queue_limit) == ("queue", True, 100)
     assert (job.queue, job.paused, job.retry_unsent) == ("default", False, False)
 
 
 def test_defaults_of_a_job_that_is() -> None:
     job = read(idempotent=True)
     assert (job.catch_up_policy, job.catch_up_window) == ("last", 3600)
+    assert (job.overlap, job.block_on_review, job.queue_limit) == ("skip", False, 100)
 
 
 def test_the_shape_reads_back_to_the_same() -> None:
@@ -89,12 +91,26 @@ def test_what_is_required(field: str) -> None:
         ({"description": 7}, "description"),
         ({"description": "a\0b"}, "description"),
         ({"runbook": "\ud83d"}, "runbook"),
-        ({"overlap": "skip"}, "overlap"),
+        ({"overlap": "sometimes"}, "overlap"),
+        ({"overlap": None}, "overlap"),
+        ({"overlap": "cancel"}, "overlap"),
+        ({"block_on_review": 1}, "block_on_review"),
+        ({"queue_limit": 0}, "queue_limit"),
+        ({"queue_limit": 1001}, "queue_limit"),
+        ({"completion": "callback"}, "completion"),
         ({"spread": 5}, "spread"),
     ],
 )
 def test_bad_input_names_its_field(changes: dict[str, Any], field: str) -> None:
     assert list(problems({**SETTLE, **changes})) == [field]
+
+
+def test_only_a_job_that_is_safe_to_repeat_and_makes_up_no_more_than_one_stops_its_runs() -> None:
+    assert read(idempotent=True, overlap="cancel").overlap == "cancel"
+    unsafe = problems({**SETTLE, "overlap": "cancel"})["overlap"]
+    assert "not safe to repeat" in unsafe
+    made_up = {"overlap": "cancel", "idempotent": True, "catch_up": {"policy": "all"}}
+    assert "catch-up of all" in problems({**SETTLE, **made_up})["overlap"]
 
 
 @pytest.mark.parametrize("data", [None, [], "job", 5, True])

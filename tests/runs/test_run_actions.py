@@ -172,7 +172,7 @@ def test_a_dead_letter_is_discarded_with_a_note(browser: Browser, dead: Run) -> 
     assert dead.state == "CLOSED"
 
 
-@pytest.mark.parametrize("state", [State.CLAIMED, State.ENQUEUED, State.RETRYING])
+@pytest.mark.parametrize("state", [State.WAITING, State.CLAIMED, State.ENQUEUED, State.RETRYING])
 def test_what_has_not_started_is_cancelled(browser: Browser, job: Job, state: State) -> None:
     run = make.run(job, state)
     assert browser.get(f"/runs/{run.id}/").all("form", action=f"/runs/{run.id}/cancel/")
@@ -190,6 +190,7 @@ def test_an_action_that_the_state_does_not_know_changes_nothing_and_breaks_nothi
     allowed = {
         State.DEAD: {"replay", "discard"},
         State.REVIEW: {"decide"},
+        State.WAITING: {"cancel"},
         State.CLAIMED: {"cancel"},
         State.ENQUEUED: {"cancel"},
         State.RETRYING: {"cancel"},

@@ -12,7 +12,10 @@ from tests import make
 
 pytestmark = pytest.mark.django_db
 
-_MORE = {State.REVIEW: {"review_class": "unknown", "reason": "No answer came."}}
+_MORE = {
+    State.REVIEW: {"review_class": "unknown", "reason": "No answer came."},
+    State.WAITING: {"reason": "Waits for another run to end."},
+}
 _PAIRS = [(a, b) for a in State for b in State if b is not State.RUNNING and b is not State.SKIPPED]
 
 

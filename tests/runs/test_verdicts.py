@@ -14,6 +14,7 @@ from runs.verdicts import Facts
 IDEMPOTENT = Facts(
     idempotent=True,
     retry_unsent=False,
+    stop_asked=False,
     failures=0,
     max_attempts=3,
     backoff=10,

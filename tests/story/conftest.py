@@ -19,7 +19,7 @@ from tests.story.processes import Product, empty_queue, on_database
 
 FULL = os.environ.get("ONEBEAT_STORY") == "full"
 LOOPBACK = "127.0.0.1/32"  # where the example target listens
-KNOWN = Known({"story.note"}, {"default"}, AllowList.parse(LOOPBACK))
+KNOWN = Known({"story.note", "story.work"}, {"default"}, AllowList.parse(LOOPBACK))
 
 
 @pytest.fixture

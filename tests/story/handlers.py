@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from pathlib import Path
 
 from celery import shared_task
@@ -13,17 +15,26 @@ from jobs.task_registry import current_run, job_task
 @job_task("story.note")
 def note() -> None:
     """Append this run's key to a file, in one write: evidence that a worker cannot undo."""
-    _append(current_run().key)
+    _append("notes", current_run().key)
+
+
+@job_task("story.work")
+def work(seconds: float) -> None:
+    """Take so long, and pay no heed to anybody who asks it to stop. Notes when it began, and
+    when it ended, by this machine's clock."""
+    _append("work", f"{current_run().key} begins {time.time()}")
+    threading.Event().wait(seconds)
+    _append("work", f"{current_run().key} ends {time.time()}")
 
 
 @shared_task(name="story.not_ours")
 def not_ours() -> None:
     """A Celery task that the worker knows and no message may reach."""
-    _append("reached by a message")
+    _append("notes", "reached by a message")
 
 
-def _append(line: str) -> None:
-    path = Path(os.environ["STORY_FOLDER"]) / "notes"
+def _append(name: str, line: str) -> None:
+    path = Path(os.environ["STORY_FOLDER"]) / name
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     try:
         os.write(file, f"{line}\n".encode())

@@ -1,0 +1,51 @@
+"""A run that a claim is about to write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Self
+from uuid import UUID
+
+from jobs.catch_up import Skipped
+from jobs.schedules import canonical_instant
+from runs.models.run import new_id
+from runs.states import ReviewClass, State
+
+
+@dataclass(frozen=True)
+class Birth:
+    """Where it stands as it is born. `idempotent`: as its job is now."""
+
+    job_id: UUID
+    version: int
+    due_at: datetime
+    state: State
+    review_class: str = ""
+    reason: str = ""
+    skipped_until: datetime | None = None
+    skipped_count: int | None = None
+    blocked_by: UUID | None = None
+    idempotent: bool = True
+    id: UUID = field(default_factory=new_id)
+
+    @classmethod
+    def fire(cls, job_id: UUID, version: int, due_at: datetime, *, idempotent: bool = True) -> Self:
+        return cls(job_id, version, due_at, State.CLAIMED, idempotent=idempotent)
+
+    @classmethod
+    def ask(cls, job_id: UUID, version: int, due_at: datetime) -> Self:
+        reason = f"The moment {canonical_instant(due_at)} was missed. Run it, or let it go."
+        return cls(job_id, version, due_at, State.REVIEW, ReviewClass.MISSED, reason)
+
+    @classmethod
+    def skip(cls, job_id: UUID, version: int, row: Skipped) -> Self:
+        return cls(
+            job_id,
+            version,
+            row.first,
+            State.SKIPPED,
+            reason=row.reason,
+            skipped_until=row.last,
+            skipped_count=row.count,
+        )

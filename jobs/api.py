@@ -22,7 +22,6 @@ from jobs import (
     definitions,
     editing,
     paging,
-    schedules,
     sealing,
     signing,
 )
@@ -30,6 +29,7 @@ from jobs.api_door import Door
 from jobs.definitions import Definition, Problem
 from jobs.models import Job, JobVersion, Team
 from jobs.offer import offered
+from jobs.plans import Plan
 from jobs.problems import BadRequest, NoSuch
 from jobs.roles import Act
 
@@ -94,12 +94,25 @@ class PauseDoor(Door):
     """`jobs/{id}/pause/`."""
 
     def post(self, request: Request, job_id: UUID) -> Response:
-        """The job paused: `reason`, and `until` an instant, or for good."""
+        """The job paused: `reason`, and `until` an instant, or for good. Or, not paused, with
+        its next `skip_next` moments left out."""
         job = access.job(request, job_id, Act.OPERATE)
-        data = asked.members(request, ("reason", "until"))
+        data = asked.members(request, ("reason", "until", "skip_next"))
+        if "skip_next" in data:
+            return self.skip(request, job, data)
         until = asked.instant_to_come(data, "until", clock.now())
         pause = editing.Pause(reason=asked.text(data, "reason"), until=until)
         editing.pause(job.id, pause, by=access.person(request))
+        return Response(_shown(request, job.id))
+
+    def skip(self, request: Request, job: Job, data: Mapping[str, Any]) -> Response:
+        """The job with so many moments to leave out; 0 takes that back."""
+        if data.get("until") is not None:
+            hint = "Give one of them."
+            raise BadRequest(Problem("skip_next", "cannot go together with until.", hint))
+        count = asked.whole_number(data, "skip_next", definitions.MOST_SKIPPED) or 0
+        reason = asked.text(data, "reason")
+        editing.skip_next(job.id, count, reason=reason, by=access.person(request))
         return Response(_shown(request, job.id))
 
 
@@ -136,8 +149,7 @@ class DueDoor(Door):
         job = access.job(request, job_id, Act.READ)
         count = asked.count(request, "count", 10, _MOST_MOMENTS)
         after = api_shapes.active_from(job, clock.now())
-        kept = schedules.load(job.schedule)
-        moments = schedules.preview(kept, after, count) if after else []
+        moments = editing.next_moments(job, after, count) if after else []
         shown = [api_shapes.of_moment(moment) for moment in moments]
         return Response({"results": shown, "next": None})
 
@@ -162,14 +174,14 @@ def _address(request: Request, job: Job) -> str:
 
 
 def _edited(request: Request, job: Job, content: object, *, seen: int | None = None) -> Response:
-    definition = _definition(content, kept=schedules.load(job.schedule))
+    definition = _definition(content, kept=editing.plan_of(job))
     editing.edit(job.id, definition, by=access.person(request), seen=seen)
     return Response(_shown(request, job.id))
 
 
 def _definition(
     content: object,
-    kept: tuple[schedules.Schedule, ...] | None = None,
+    kept: Plan | None = None,
     beside: tuple[str, ...] = (),
 ) -> Definition:
     return definitions.read(content, now=clock.now(), known=offered(), kept=kept, beside=beside)

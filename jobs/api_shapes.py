@@ -6,11 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from jobs import schedules, targets
-from jobs.editing import stored_shape
+from jobs.editing import plan_of, stored_shape
 from jobs.models import Job, JobVersion
 
 # Told, and not to be changed by giving it back: a job that was read can be sent as it is.
-TOLD = ("id", "team", "paused_until", "paused_reason", "next_due_at")
+TOLD = (
+    *("id", "team", "paused_until", "paused_reason", "skip_reason"),
+    *("runs_begun", "finished", "next_due_at"),
+)
 
 
 def of_job(job: Job) -> dict[str, Any]:
@@ -23,6 +26,7 @@ def of_job(job: Job) -> dict[str, Any]:
         **content,
         "schedule": _alone(job.schedule),
         "target": masked_target(job.target),
+        "runs_begun": job.runs_begun,
         "next_due_at": instant(_next_due_at(job)),
     }
 
@@ -69,7 +73,7 @@ def _next_due_at(job: Job) -> datetime | None:
     due = getattr(job, "due", None)
     if due is None or not job.paused:
         return due and due.at
-    return schedules.next_moment(schedules.load(job.schedule), due.at)
+    return plan_of(job).next(due.at)
 
 
 def _alone(schedule: list[Any]) -> Any:

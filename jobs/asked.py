@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -25,7 +25,7 @@ def members(request: Request, known: Collection[str]) -> dict[str, Any]:
     return data
 
 
-def text(data: dict[str, Any], field: str, default: str = "") -> str:
+def text(data: Mapping[str, Any], field: str, default: str = "") -> str:
     """A text of at most 2,000 characters."""
     given = data.get(field, default)
     if not isinstance(given, str):
@@ -46,13 +46,14 @@ def instant_to_come(data: dict[str, Any], field: str, now: datetime) -> datetime
     return instant
 
 
-def whole_number(data: dict[str, Any], field: str) -> int | None:
-    """A whole number from 0 on; None where it is left out or null."""
+def whole_number(data: Mapping[str, Any], field: str, most: int = 2**31 - 1) -> int | None:
+    """A whole number from 0 to `most`; None where it is left out or null."""
     given = data.get(field)
     if given is None:
         return None
-    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given < 2**31:
-        raise BadRequest(Problem(field, "must be a whole number from 0."))
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= given <= most:
+        bound = "" if most == 2**31 - 1 else f" to {most}"
+        raise BadRequest(Problem(field, f"must be a whole number from 0{bound}."))
     return given
 
 

@@ -30,6 +30,7 @@ from typing import Any
 from jobs import celery_crontab, definitions, schedules
 from jobs.celery_crontab import Crontab
 from jobs.definitions import DAY, NAME_LENGTH, TEXT_LENGTH, Definition, DefinitionError, Problem
+from jobs.plans import Plan
 from jobs.schedules import At, Every, Schedule, ScheduleError, canonical_instant
 from jobs.targets import TaskTarget
 
@@ -199,7 +200,7 @@ def _read(row: Row, offer: Offer, schedule: tuple[Schedule, ...], now: datetime)
     if row.expire_seconds is not None:
         data["catch_up"] = {"window": min(max(10, row.expire_seconds), 366 * DAY)}
     known = definitions.Known(tasks=[row.task], queues=offer.queues)
-    return definitions.read(data, now=now, known=known, kept=schedule)
+    return definitions.read(data, now=now, known=known, kept=Plan(schedule))
 
 
 def _json(field: str, text: str) -> object:

@@ -192,7 +192,8 @@ def _kept(job: Job) -> Kept:
 def _shape(wanted: Wanted) -> dict[str, Any]:
     until = wanted.until and schedules.canonical_instant(wanted.until)
     pause = {"paused_until": until, "paused_reason": wanted.reason}
-    return {**definitions.shape(wanted.definition), **pause, "deleted": False}
+    untouched = {"skip_reason": "", "finished": False, "deleted": False}
+    return {**definitions.shape(wanted.definition), **pause, **untouched}
 
 
 # ── doing it ─────────────────────────────────────────────────────────────────────────────

@@ -16,19 +16,21 @@ from jobs import overlaps, schedules, targets
 from jobs.addresses import AllowList
 from jobs.definition_errors import DefinitionError as DefinitionError
 from jobs.definition_errors import Problem as Problem
+from jobs.instants import canonical_instant
+from jobs.plans import Plan, refusal
+from jobs.reading import TEXT_LENGTH as TEXT_LENGTH
+from jobs.reading import Reader
 
 POLICIES = ("last", "all", "none", "ask")
 NAME_LENGTH = 120
-TEXT_LENGTH = 20_000
 HOUR, DAY, WEEK = 3600, 86_400, 604_800
+MOST_RUNS = 1_000_000  # of `max_runs`
+MOST_SKIPPED = 1000  # of `skip_next`
 
 # Fields of the design that a later version brings, with the one value that says «as today».
 _LATER: dict[str, Any] = {
     "completion": "answer",
     "calendar": None,
-    "starts_at": None,
-    "ends_at": None,
-    "spread": 0,
 }
 
 
@@ -65,8 +67,18 @@ class Definition:
     catch_up_policy: str = "ask"
     catch_up_window: int = DAY
     catch_up_limit: int = 100
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    max_runs: int | None = None
+    skip_next: int = 0
+    spread: int = 0
     queue: str = "default"
     paused: bool = False
+
+    @property
+    def plan(self) -> Plan:
+        """When it is due."""
+        return Plan(self.schedule, self.starts_at, self.ends_at)
 
 
 def read(
@@ -74,12 +86,12 @@ def read(
     *,
     now: datetime,
     known: Known,
-    kept: tuple[schedules.Schedule, ...] | None = None,
+    kept: Plan | None = None,
     beside: Collection[str] = (),
 ) -> Definition:
     """A whole job from its API shape (README, «A job»).
 
-    `kept` is the schedule that the job has already: it may stay though it never fires again
+    `kept` is the plan that the job has already: it may stay though it never fires again
     (the description of a one-off that has fired can still be edited). `beside` are fields that
     the door itself has taken out, for the hint at an unknown one. Raises DefinitionError with
     every problem. `idempotent` has no default: whoever registers a job must answer it.
@@ -89,45 +101,44 @@ def read(
 
 def shape(definition: Definition) -> dict[str, Any]:
     """The API shape of a definition: what `read` takes, defaults written out."""
-    d = definition
+    schedule, target = schedules.dump(definition.schedule), targets.dump(definition.target)
+    return content(definition, schedule=schedule, target=target)
+
+
+def content(job: Any, *, schedule: Any, target: Any) -> dict[str, Any]:
+    """The same of anything that has a definition's fields as its attributes."""
     return {
-        "name": d.name,
-        "description": d.description,
-        "runbook": d.runbook,
-        "schedule": schedules.dump(d.schedule),
-        "target": targets.dump(d.target),
-        "idempotent": d.idempotent,
-        "retries": {"max_attempts": d.max_attempts, "backoff": d.backoff, "cap": d.cap},
-        "retry_unsent": d.retry_unsent,
-        "timeout": d.timeout,
-        "overlap": d.overlap,
-        "block_on_review": d.block_on_review,
-        "queue_limit": d.queue_limit,
+        "name": job.name,
+        "description": job.description,
+        "runbook": job.runbook,
+        "schedule": schedule,
+        "target": target,
+        "idempotent": job.idempotent,
+        "retries": {"max_attempts": job.max_attempts, "backoff": job.backoff, "cap": job.cap},
         "catch_up": {
-            "policy": d.catch_up_policy,
-            "window": d.catch_up_window,
-            "limit": d.catch_up_limit,
+            "policy": job.catch_up_policy,
+            "window": job.catch_up_window,
+            "limit": job.catch_up_limit,
         },
-        "queue": d.queue,
-        "paused": d.paused,
+        **{name: _plain(getattr(job, name)) for name in _ALONE},
     }
 
 
-class _Reader:
-    """Reads field by field and gathers the problems on the way."""
+class _Reader(Reader):
+    """Reads the members of a job."""
 
     def __init__(
         self,
         now: datetime,
         known: Known,
-        kept: tuple[schedules.Schedule, ...] | None,
+        kept: Plan | None,
         beside: Collection[str],
     ) -> None:
+        super().__init__()
         self.now = now
         self.known = known
         self.kept = kept
         self.fields = (*beside, *_FIELDS)
-        self.problems: list[Problem] = []
 
     def definition(self, data: object) -> Definition:
         if not isinstance(data, Mapping):
@@ -158,6 +169,11 @@ class _Reader:
                 catch_up, "catch_up.window", HOUR if safe else DAY, 10, 366 * DAY
             ),
             "catch_up_limit": self.number(catch_up, "catch_up.limit", 100, 1, 1000),
+            "starts_at": self.instant(data, "starts_at"),
+            "ends_at": self.instant(data, "ends_at"),
+            "max_runs": self.count(data, "max_runs", MOST_RUNS),
+            "skip_next": self.number(data, "skip_next", 0, 0, MOST_SKIPPED),
+            "spread": self.number(data, "spread", 0, 0, DAY),
             "queue": self.choice(data, "queue", "default", sorted(self.known.queues)),
             "paused": self.flag(data, "paused"),
         }
@@ -166,12 +182,12 @@ class _Reader:
         ):
             self.problem("overlap", message, hint)
         self.unknown(data)
+        self.spread(found)
+        if not self.problems:
+            self.window(Definition(**found).plan)
         if self.problems:
             raise DefinitionError(self.problems)
         return Definition(**found)
-
-    def problem(self, field: str, message: str, hint: str = "") -> None:
-        self.problems.append(Problem(field, message, hint))
 
     def answer(self, data: Mapping[str, Any]) -> bool | None:
         given = data.get("idempotent")
@@ -197,19 +213,6 @@ class _Reader:
             self.problem("name", f"holds the character U+{ord(bad):04X}.", "Take it out.")
         return name
 
-    def text(self, data: Mapping[str, Any], field: str) -> str:
-        given = data.get(field, "")
-        if not isinstance(given, str):
-            self.problem(field, "must be text.")
-            return ""
-        if len(given) > TEXT_LENGTH:
-            self.problem(field, f"has {len(given)} characters; at most {TEXT_LENGTH} are kept.")
-        try:
-            targets.check_json(given, field)
-        except targets.TargetError as error:
-            self.problem(error.field, error.message, error.hint)
-        return given
-
     def within(self, field: str, data: Mapping[str, Any], parse: Callable[[object], Any]) -> Any:
         if data.get(field) is None:
             self.problem(field, "is required.")
@@ -221,9 +224,20 @@ class _Reader:
             return None
 
     def schedule(self, given: object) -> tuple[schedules.Schedule, ...]:
-        if self.kept is not None and given == schedules.dump(self.kept):
-            return self.kept
+        if self.kept is not None and given == schedules.dump(self.kept.schedules):
+            return self.kept.schedules
         return schedules.parse(given, now=self.now)
+
+    def window(self, plan: Plan) -> None:
+        error = None if plan == self.kept else refusal(plan, self.now)
+        if error is not None:
+            self.problem(error.field, error.message, error.hint)
+
+    def spread(self, found: Mapping[str, Any]) -> None:
+        """Who starts later than the window lets him would never start."""
+        if found["spread"] > found["catch_up_window"]:
+            hint = f"Choose at most {found['catch_up_window']}, or a longer catch_up.window."
+            self.problem("spread", "is longer than the catch-up window.", hint)
 
     def target(self, given: object) -> targets.Target:
         return targets.parse(
@@ -232,40 +246,6 @@ class _Reader:
             allow=self.known.egress,
             misfit=self.known.misfit,
         )
-
-    def part(self, data: Mapping[str, Any], field: str, names: Collection[str]) -> dict[str, Any]:
-        given = data.get(field, {})
-        if not isinstance(given, Mapping):
-            self.problem(field, "must be an object.", f"It may hold {', '.join(names)}.")
-            return {}
-        for name in given:
-            if name not in names:
-                self.problem(f"{field}.{name}", "is unknown.", f"Known: {', '.join(names)}.")
-        return dict(given)
-
-    def number(
-        self, data: Mapping[str, Any], path: str, default: int, least: int, most: int
-    ) -> int:
-        given = data.get(path.rpartition(".")[2], default)
-        if isinstance(given, int) and not isinstance(given, bool) and least <= given <= most:
-            return given
-        self.problem(path, f"must be a whole number from {least} to {most}.")
-        return default
-
-    def choice(
-        self, data: Mapping[str, Any], path: str, default: str, choices: Collection[str]
-    ) -> str:
-        given = data.get(path.rpartition(".")[2], default)
-        if isinstance(given, str) and given in choices:
-            return given
-        self.problem(path, "is not one of the choices.", f"Choose from {', '.join(choices)}.")
-        return default
-
-    def flag(self, data: Mapping[str, Any], field: str, *, default: bool = False) -> bool:
-        given = data.get(field, default)
-        if not isinstance(given, bool):
-            self.problem(field, "must be true or false.")
-        return bool(given)
 
     def unknown(self, data: Mapping[str, Any]) -> None:
         for name, given in data.items():
@@ -283,9 +263,18 @@ class _Reader:
 
 _UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _JOINER = "\u200d"  # holds emoji together
-_GROUPED = {"max_attempts", "backoff", "cap", "catch_up_policy", "catch_up_window"}
+PLAIN = tuple(part.name for part in fields(Definition) if part.name not in ("schedule", "target"))
+_GROUPED = {
+    *("name", "description", "runbook", "idempotent"),
+    *("max_attempts", "backoff", "cap"),
+    *("catch_up_policy", "catch_up_window", "catch_up_limit"),
+}
+_ALONE = tuple(name for name in PLAIN if name not in _GROUPED)  # the same in the API as here
 _FIELDS = (
-    *(f.name for f in fields(Definition) if f.name not in {*_GROUPED, "catch_up_limit"}),
-    "retries",
-    "catch_up",
+    *("name", "description", "runbook", "schedule", "target", "idempotent", "retries", "catch_up"),
+    *_ALONE,
 )
+
+
+def _plain(value: Any) -> Any:
+    return canonical_instant(value) if isinstance(value, datetime) else value

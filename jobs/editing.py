@@ -22,7 +22,10 @@ from django.db import IntegrityError, transaction
 from jobs import clock, definitions, schedules, sealing, signing
 from jobs.definitions import Definition
 from jobs.models import Due, Job, JobVersion, Team, User
+from jobs.outlook import outlook
+from jobs.plans import Plan
 from jobs.shards import shard_of
+from jobs.spread import delay_of
 from jobs.target_errors import TargetError
 
 log = structlog.get_logger("onebeat.job")
@@ -55,6 +58,17 @@ class ReadOnly(Exception):
 
     def __init__(self) -> None:
         super().__init__("This job mirrors a PeriodicTask row; edit that row in the admin.")
+
+
+class NothingDue(Exception):
+    """There is no next moment that could be skipped."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(
+            "The job is paused: no moment is due. Resume it first."
+            if job.paused
+            else "The job has no moment to come that could be skipped."
+        )
 
 
 @dataclass(frozen=True)
@@ -137,6 +151,21 @@ def resume(job_id: UUID, *, by: User | None) -> Job:
     return _set_pause(job_id, None, by=by)
 
 
+def skip_next(job_id: UUID, count: int, *, reason: str, by: User | None) -> Job:
+    """The job leaving out its next `count` moments, each recorded with the reason; 0: none any
+    more. Raises Gone, ReadOnly, and NothingDue where it has no moment to come."""
+    with transaction.atomic():
+        job, due, now = _lock(job_id)
+        if (count and due is None) or job.paused:
+            raise NothingDue(job)
+        before = stored_shape(job)
+        job.skip_next, job.skip_reason = count, reason if count else ""
+        if stored_shape(job) != before:
+            _store(job, now, by=by, before=before)
+            log.info("job.skips", job=str(job.id), moments=count, by=_who(by))
+    return job
+
+
 def delete(job_id: UUID, *, by: User | None, mirror: bool = False) -> None:
     """The job gone from every list; its runs stay, those not started are cancelled at start.
 
@@ -154,29 +183,29 @@ def delete(job_id: UUID, *, by: User | None, mirror: bool = False) -> None:
 def stored_shape(job: Job) -> dict[str, Any]:
     """What a JobVersion keeps: the API's shape, secrets sealed, and the pause."""
     return {
-        "name": job.name,
-        "description": job.description,
-        "runbook": job.runbook,
-        "schedule": job.schedule,
-        "target": job.target,
-        "idempotent": job.idempotent,
-        "retries": {"max_attempts": job.max_attempts, "backoff": job.backoff, "cap": job.cap},
-        "retry_unsent": job.retry_unsent,
-        "timeout": job.timeout,
-        "overlap": job.overlap,
-        "block_on_review": job.block_on_review,
-        "queue_limit": job.queue_limit,
-        "catch_up": {
-            "policy": job.catch_up_policy,
-            "window": job.catch_up_window,
-            "limit": job.catch_up_limit,
-        },
-        "queue": job.queue,
-        "paused": job.paused,
+        **definitions.content(job, schedule=job.schedule, target=job.target),
         "paused_until": job.paused_until and schedules.canonical_instant(job.paused_until),
         "paused_reason": job.paused_reason,
+        "skip_reason": job.skip_reason,
+        "finished": job.finished,
         "deleted": job.deleted_at is not None,
     }
+
+
+def plan_of(job: Job) -> Plan:
+    """When the job is due, but for its pause. Raises ScheduleError where zone data has outrun
+    what is stored."""
+    return Plan(schedules.load(job.schedule), job.starts_at, job.ends_at)
+
+
+def next_moments(job: Job, after: datetime, count: int) -> list[schedules.PreviewedMoment]:
+    """The job's next moments strictly after `after`, as a person reads them."""
+    return outlook(
+        plan_of(job).preview(after, count),
+        skip_next=job.skip_next,
+        skip_reason=job.skip_reason,
+        runs_left=job.runs_left,
+    )
 
 
 def _set_pause(job_id: UUID, pause: Pause | None, *, by: User | None) -> Job:
@@ -211,8 +240,14 @@ def _apply(
     shape = definitions.shape(definition)
     job.schedule = shape["schedule"]
     job.target = _sealed(old_target, shape["target"])
-    for field in _COPIED:
+    if definition.skip_next != job.skip_next:
+        job.skip_reason = ""
+    for field in definitions.PLAIN:
         setattr(job, field, getattr(definition, field))
+    job.start_delay = delay_of(job.id, job.spread)
+    if job.max_runs is None:
+        job.runs_begun = 0
+    job.finished = job.max_runs is not None and job.runs_begun >= job.max_runs
     if pause is not None or not definition.paused:
         pause = pause or Pause()
         job.paused_until, job.paused_reason = pause.until, pause.reason
@@ -258,16 +293,14 @@ def _move_due(job: Job, due: Due | None, now: datetime) -> None:
         at = None
     elif job.paused:
         at = job.paused_until
+    elif job.finished:
+        at = None
     else:
-        at = schedules.next_moment(_schedule(job), job.version_began_at)
+        at = plan_of(job).next(job.version_began_at)
     if at is not None:
         Due.objects.update_or_create(job=job, defaults={"shard": shard_of(job.id), "at": at})
     elif due is not None:
         due.delete()
-
-
-def _schedule(job: Job) -> tuple[schedules.Schedule, ...]:
-    return schedules.load(job.schedule)
 
 
 def _who(by: User | None) -> str | None:
@@ -283,11 +316,3 @@ def _named(name: str) -> Iterator[None]:
         if "one_job_per_name_in_a_team" in str(error):
             raise NameTaken(name) from None
         raise
-
-
-_COPIED = (
-    *("name", "description", "runbook", "idempotent", "queue", "paused"),
-    *("max_attempts", "backoff", "cap", "retry_unsent", "timeout"),
-    *("overlap", "block_on_review", "queue_limit"),
-    *("catch_up_policy", "catch_up_window", "catch_up_limit"),
-)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import fields
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from jobs.definitions import Definition, DefinitionError, Problem
 from jobs.editing import Pause
 from jobs.models import Job, Team
 from jobs.offer import offered
+from jobs.plans import Plan
 from jobs.previews import Preview
 
 KINDS = (
@@ -54,7 +54,8 @@ def _radio(label: str, choices: Iterable[tuple[str, str]]) -> forms.CharField:
 
 class JobForm(forms.Form):
     """A job's fields as text, in the order of the page. Every field may be empty here: what is
-    missing, `definitions.read` says. `definition` is the outcome once the form is valid."""
+    missing, `definitions.read` says. `definition` is the outcome once the form is valid.
+    `beside`: members of the job that the page does not show, and leaves as they are."""
 
     name = _text("Name", "Unique in its team, at most 120 characters.", maxlength="200")
     description = _area("Description", "What it is for; for people.", rows=2)
@@ -86,6 +87,14 @@ class JobForm(forms.Form):
     unit = _select("Unit", ((unit, unit) for unit in job_fields.UNITS))
     anchor = _text("Counted from", "Empty: from now. As 2026-11-29T18:00:00Z.", **_MONO)
     at = _text("At", "An instant with its offset, as 2026-11-29T18:00:00+01:00.", **_MONO)
+    starts_at = _text("Not before", "Empty: from now. As 2026-11-29T18:00:00+01:00.", **_MONO)
+    ends_at = _text("Not after", "Empty: for good. A moment at that instant still fires.", **_MONO)
+    max_runs = _text("Runs at most", "Empty: no bound.", inputmode="numeric")
+    spread = _text(
+        "Spread (s)",
+        "Starts up to so much later than its moment, always the same for this job. Empty: 0.",
+        inputmode="numeric",
+    )
     several = _area(
         "Schedules", "A JSON list of schedules, as the API takes them.", rows=6, **_MONO
     )
@@ -141,12 +150,12 @@ class JobForm(forms.Form):
         data: Any = None,
         *,
         teams: Iterable[Team] = (),
-        kept: tuple[schedules.Schedule, ...] | None = None,
-        paused: bool = False,
+        kept: Plan | None = None,
+        beside: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
         super().__init__(data, label_suffix="", **more)
-        self.kept, self.paused = kept, paused
+        self.kept, self.beside = kept, beside or {}
         self.teams = {team.slug: team for team in teams}
         if self.teams:
             self.fields["team"] = _select("Team", [(t.slug, t.name) for t in self.teams.values()])
@@ -160,8 +169,8 @@ class JobForm(forms.Form):
         if self.teams and typed.get("team") not in self.teams:
             self.add_error("team", "is not a team whose jobs you may edit. Choose one of the list.")
         problems: list[Problem] = []
-        shape = job_fields.shape_of(typed, problems) | {"paused": self.paused}
-        if self.kept is not None and [shape["schedule"]] == schedules.dump(self.kept):
+        shape = job_fields.shape_of(typed, problems) | dict(self.beside)
+        if self.kept is not None and [shape["schedule"]] == schedules.dump(self.kept.schedules):
             shape["schedule"] = [shape["schedule"]]
         try:
             self.definition = definitions.read(
@@ -234,18 +243,33 @@ class PauseForm(forms.Form):
         return self.cleaned_data
 
 
+class SkipForm(forms.Form):
+    """How many of a job's next moments to leave out, and why."""
+
+    count = forms.IntegerField(
+        label="How many",
+        min_value=0,
+        max_value=definitions.MOST_SKIPPED,
+        widget=forms.NumberInput(attrs={"class": "input"}),
+    )
+    reason = _text("Reason", "Stands on each record of a moment left out.", maxlength="500")
+
+    use_required_attribute = False
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or {}
+        if found.get("count") and not found.get("reason"):
+            self.add_error("reason", "Skipping needs a reason. Write one sentence.")
+        return found
+
+
 def definition_of(job: Job) -> Definition:
     """The job as it is stored; secret headers are sealed still."""
     return Definition(
         schedule=schedules.load(job.schedule),
         target=targets.load(job.target),
-        **{name: getattr(job, name) for name in _AS_STORED},
+        **{name: getattr(job, name) for name in definitions.PLAIN},
     )
-
-
-_AS_STORED = tuple(
-    part.name for part in fields(Definition) if part.name not in ("schedule", "target")
-)
 
 
 def _offer(choice: forms.Field, names: Collection[str], now: str | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from jobs import schedules, strict_json, targets
@@ -18,9 +19,11 @@ from jobs.targets import HttpTarget, TargetError, TaskTarget
 Typed = Mapping[str, str]
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}
 NUMBERS = (
-    *("max_attempts", "backoff", "cap", "timeout", "queue_limit"),
+    *("max_attempts", "backoff", "cap", "timeout", "queue_limit", "max_runs", "spread"),
     *("catch_up_window", "catch_up_limit"),
 )
+_ALONE = ("timeout", "queue_limit", "max_runs", "spread")
+WINDOW = ("starts_at", "ends_at")
 _DIGITS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _JSON_HINT = 'Write JSON, as {"name": "value"}; text stands in double quotes.'
 
@@ -76,6 +79,11 @@ def schedule_of(typed: Typed, problems: list[Problem]) -> object:
             return None
 
 
+def window_of(typed: Typed) -> dict[str, str]:
+    """The bounds of its moments as the API takes them; an empty one is left out."""
+    return {name: given for name in WINDOW if (given := typed.get(name, "").strip())}
+
+
 def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
     """The whole job as the API takes it. An empty field is left out, so that it gets its
     default; a number that is none stays text, so that it is refused in the API's words."""
@@ -83,9 +91,7 @@ def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
     numbers = {name: number(typed[name]) for name in NUMBERS if typed.get(name, "").strip()}
     for name in ("window", "limit"):
         catch_up[name] = numbers.pop(f"catch_up_{name}", None)
-    alone: dict[str, Any] = {
-        name: numbers.pop(name) for name in ("timeout", "queue_limit") if name in numbers
-    }
+    alone: dict[str, Any] = {name: numbers.pop(name) for name in _ALONE if name in numbers}
     answer = {"yes": True, "no": False}.get(typed.get("idempotent", ""))
     return {
         "name": typed.get("name", ""),
@@ -97,6 +103,7 @@ def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
         "retries": numbers,
         "retry_unsent": bool(typed.get("retry_unsent")),
         **alone,
+        **window_of(typed),
         **({"overlap": typed["overlap"]} if typed.get("overlap") else {}),
         "block_on_review": bool(typed.get("block_on_review")) and _may_be_reviewed(typed),
         "catch_up": {name: value for name, value in catch_up.items() if value is not None},
@@ -119,8 +126,15 @@ def typed_of(definition: Definition) -> dict[str, str]:
         "block_on_review": "on" if d.block_on_review else "",
         "catch_up_policy": d.catch_up_policy,
         "queue": d.queue,
-        **{name: str(getattr(d, name)) for name in NUMBERS},
+        **{name: _shown(getattr(d, name)) for name in (*NUMBERS, *WINDOW)},
     }
+
+
+def _shown(value: object) -> str:
+    """A stored value as its field shows it: what is not said is an empty field."""
+    if isinstance(value, datetime):
+        return schedules.canonical_instant(value)
+    return "" if value is None else str(value)
 
 
 def number(text: str) -> int | str:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from jobs import job_fields, schedules, words, zones
 from jobs.definitions import Problem
 from jobs.job_fields import Typed
+from jobs.outlook import outlook
+from jobs.plans import Plan, refusal
+from jobs.reading import Reader
 
 COUNT = 10  # moments shown
 
@@ -35,26 +40,41 @@ def of_typed(typed: Typed, now: datetime) -> Preview:
         return Preview()
     problems: list[Problem] = []
     given = job_fields.schedule_of(typed, problems)
+    reader = Reader()
+    bounds = job_fields.window_of(typed)
+    window = [reader.instant(bounds, name) for name in job_fields.WINDOW]
+    problems += reader.problems
     try:
         found = () if problems else schedules.parse(given, now=now)
     except schedules.ScheduleError as error:
         problems.append(Problem(error.field, error.message, error.hint))
+    if not problems and (leaves := refusal(Plan(found, *window), now)):
+        problems.append(Problem(leaves.field, leaves.message, leaves.hint))
     if problems:
         return Preview(problems={job_fields.place(p.field, typed): said(p) for p in problems})
-    return of_schedules(found, now)
+    return of_plan(Plan(found, *window), now)
 
 
-def of_stored(data: object, now: datetime) -> Preview:
-    """The preview of a job's schedule as it is stored, which zone data may have outrun."""
+def of_stored(stored: Mapping[str, Any], now: datetime, *, runs_left: int | None = None) -> Preview:
+    """The preview of a job as it is stored, which zone data may have outrun. `runs_left`: its
+    moments end with that many; None: no bound."""
     try:
-        return of_schedules(schedules.load(data), now)
+        found = of_plan(Plan.load(stored), now)
+        moments = outlook(
+            found.moments,
+            skip_next=stored["skip_next"],
+            skip_reason=stored["skip_reason"],
+            runs_left=runs_left,
+        )
+        return replace(found, moments=moments, last=len(moments) < COUNT)
     except schedules.ScheduleError as error:
         return Preview(problems={"schedule": str(error)})
 
 
-def of_schedules(found: tuple[schedules.Schedule, ...], now: datetime) -> Preview:
-    """The preview of schedules that are in order."""
-    moments = schedules.preview(found, now, COUNT)
+def of_plan(plan: Plan, now: datetime) -> Preview:
+    """The preview of a plan that is in order."""
+    found = plan.schedules
+    moments = plan.preview(now, COUNT)
     crons = [item for item in found if isinstance(item, schedules.Cron)]
     remarks = [words.remark(item.expression) for item in crons]
     remarks += [zones.remark(item.timezone) for item in crons]

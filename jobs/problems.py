@@ -21,7 +21,7 @@ from rest_framework.response import Response
 
 from jobs import strict_json
 from jobs.definitions import DefinitionError, Problem
-from jobs.editing import Changed, Gone, NameTaken, ReadOnly
+from jobs.editing import Changed, Gone, NameTaken, NothingDue, ReadOnly
 from jobs.json_values import MAX_BYTES
 from jobs.schedules import ScheduleError
 from jobs.targets import TargetError
@@ -86,7 +86,7 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> Response:
             return _refused([Problem(error.field, error.message, error.hint)])
         case NameTaken():
             return _problem(409, str(error), [Problem("name", str(error))])
-        case Changed() | ReadOnly():
+        case Changed() | ReadOnly() | NothingDue():
             return _problem(409, str(error))
         case Conflict():
             return _problem(409, str(error.detail), error.problems, **error.more)

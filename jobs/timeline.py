@@ -10,17 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from jobs import schedules
-from jobs.schedules import Schedule
+from jobs.plans import Plan
 
 
 @dataclass(frozen=True)
 class Version:
-    """A job from `began_at` on; `schedule` is None while it was paused or deleted."""
+    """A job from `began_at` on; `plan` is None while it was paused, finished or deleted."""
 
     number: int
     began_at: datetime
-    schedule: tuple[Schedule, ...] | None
+    plan: Plan | None
 
 
 class Timeline:
@@ -32,23 +31,20 @@ class Timeline:
     def moments(self, after: datetime, until: datetime, limit: int) -> list[datetime]:
         """Those in (after, until], oldest first, at most `limit`."""
         found: list[datetime] = []
-        for schedule, start, end in self._stretches(after, until):
-            found += schedules.moments_between(schedule, start, end, limit - len(found))
+        for plan, start, end in self._stretches(after, until):
+            found += plan.between(start, end, limit - len(found))
             if len(found) >= limit:
                 break
         return found
 
     def count(self, after: datetime, until: datetime) -> int:
         """How many lie in (after, until]."""
-        return sum(
-            schedules.count_between(schedule, start, end)
-            for schedule, start, end in self._stretches(after, until)
-        )
+        return sum(plan.count(start, end) for plan, start, end in self._stretches(after, until))
 
     def newest(self, after: datetime, until: datetime) -> datetime | None:
         """The last one in (after, until]."""
-        for schedule, start, end in reversed(self._stretches(after, until)):
-            found = schedules.newest_between(schedule, start, end)
+        for plan, start, end in reversed(self._stretches(after, until)):
+            found = plan.newest(start, end)
             if found is not None:
                 return found
         return None
@@ -61,13 +57,11 @@ class Timeline:
                 in_force = version
         return in_force.number
 
-    def _stretches(
-        self, after: datetime, until: datetime
-    ) -> list[tuple[tuple[Schedule, ...], datetime, datetime]]:
+    def _stretches(self, after: datetime, until: datetime) -> list[tuple[Plan, datetime, datetime]]:
         stretches = []
         for version, following in zip(self._versions, [*self._versions[1:], None], strict=True):
             start = max(after, version.began_at) if version is not self._versions[0] else after
             end = min(until, following.began_at) if following else until
-            if version.schedule is not None and start < end:
-                stretches.append((version.schedule, start, end))
+            if version.plan is not None and start < end:
+                stretches.append((version.plan, start, end))
         return stretches

@@ -20,6 +20,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/edit/", views.job_edit, name="job-edit"),
     path("jobs/<uuid:job_id>/pause/", views.job_pause, name="job-pause"),
     path("jobs/<uuid:job_id>/resume/", views.job_resume, name="job-resume"),
+    path("jobs/<uuid:job_id>/skip/", views.job_skip, name="job-skip"),
     path("jobs/<uuid:job_id>/signing-secret/", views.job_signing_secret, name="job-signing-secret"),
     path("jobs/<uuid:job_id>/delete/", views.job_delete, name="job-delete"),
 ]

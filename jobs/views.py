@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from jobs import clock, editing, job_fields, previews, schedules, signing, targets, zones
 from jobs.definitions import DefinitionError
-from jobs.forms import JobForm, PauseForm, definition_of
+from jobs.forms import JobForm, PauseForm, SkipForm, definition_of
 from jobs.models import Job, Team
 from jobs.page_door import acts, fragment, job_for, page, person
 from jobs.roles import Act
@@ -67,7 +67,10 @@ def job_edit(request: HttpRequest, job_id: UUID) -> HttpResponse:
     except schedules.ScheduleError as error:
         messages.error(request, f"This job cannot be edited here: {error}")
         return redirect("job", job.id)
-    kept: dict[str, Any] = {"kept": definition.schedule, "paused": job.paused}
+    kept: dict[str, Any] = {
+        "kept": definition.plan,
+        "beside": {"paused": job.paused, "skip_next": job.skip_next},
+    }
     stored = job_fields.typed_of(definition)
     if request.method == "GET":
         return _form_page(request, JobForm(initial=stored, **kept), job)
@@ -97,7 +100,10 @@ def job_preview(request: HttpRequest) -> HttpResponse:
     )
 
 
-SCHEDULE_FIELDS = ("cron", "timezone", "dst", "every", "anchor", "at", "several")
+SCHEDULE_FIELDS = (
+    *("cron", "timezone", "dst", "every", "anchor", "at", "several"),
+    *("starts_at", "ends_at"),
+)
 
 
 @page
@@ -127,6 +133,24 @@ def job_resume(request: HttpRequest, job_id: UUID) -> HttpResponse:
     job = job_for(request, job_id, Act.OPERATE)
     return _change(
         request, job, lambda: editing.resume(job.id, by=person(request)), "is active again"
+    )
+
+
+@page
+@require_POST
+def job_skip(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """Leave out the job's next moments; none of them any more where the form says 0."""
+    job = job_for(request, job_id, Act.OPERATE)
+    form = SkipForm(request.POST)
+    if not form.is_valid():
+        return _job_page(request, job, skip=form, status=422)
+    count, reason = form.cleaned_data["count"], form.cleaned_data["reason"]
+    told = f"leaves out its next {count} moment{'s'[: count != 1]}" if count else "skips nothing"
+    return _change(
+        request,
+        job,
+        lambda: editing.skip_next(job.id, count, reason=reason, by=person(request)),
+        told,
     )
 
 
@@ -181,6 +205,9 @@ def _change(
         return redirect("jobs")
     except editing.ReadOnly:
         return _read_only(request, job)
+    except editing.NothingDue as error:
+        messages.error(request, str(error))
+        return redirect("job", job.id)
     messages.success(request, f"{job.name} {done}.")
     return redirect(to) if to == "jobs" else redirect(to, job.id)
 
@@ -206,15 +233,22 @@ def _form_page(
 
 
 def _job_page(
-    request: HttpRequest, job: Job, pause: PauseForm | None = None, status: int = 200
+    request: HttpRequest,
+    job: Job,
+    pause: PauseForm | None = None,
+    skip: SkipForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     versions = job.jobversion_set.select_related("by").order_by("-number")[:VERSIONS]
     context = {
         "job": job,
         "target": targets.masked(targets.load(job.target)),
-        "preview": previews.of_stored(job.schedule, clock.now()),
+        "preview": previews.of_stored(
+            editing.stored_shape(job), clock.now(), runs_left=job.runs_left
+        ),
         "acts": acts(request, job.team_id),
         "pause": pause or PauseForm(),
+        "skip": skip or SkipForm(initial={"count": 1}),
         "versions": [(version, lines(version.changes)) for version in versions],
     }
     return render(request, "jobs/job.html", context, status=status)

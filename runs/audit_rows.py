@@ -12,7 +12,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from jobs import schedules
+from jobs.plans import Plan
+from jobs.schedules import ScheduleError
 from jobs.timeline import Timeline, Version
 from runs import ages
 
@@ -57,8 +58,9 @@ class Skipped:
 
 _VERSIONS = """
 select v.job_id, v.number, v.began_at,
-       (v.definition->>'paused')::boolean or (v.definition->>'deleted')::boolean,
-       (v.definition->'schedule')::text
+       (v.definition->>'paused')::boolean or (v.definition->>'deleted')::boolean
+         or coalesce((v.definition->>'finished')::boolean, false),
+       v.definition::text
   from jobs_jobversion v
  where v.job_id = any(%(jobs)s) and v.began_at <= %(until)s
    and v.number >= coalesce(
@@ -76,13 +78,13 @@ def lines(jobs: Sequence[UUID], window: Window) -> dict[UUID, Line | None]:
     job that is younger than the window has no entry."""
     versions: dict[UUID, list[Version]] = defaultdict(list)
     broken = set()
-    for job_id, number, began_at, idle, text in _query(_VERSIONS, jobs, window):
+    for job_id, number, began_at, idle, stored in _query(_VERSIONS, jobs, window):
         try:
-            schedule = None if idle else schedules.load(json.loads(text))
-        except schedules.ScheduleError:
+            plan = None if idle else Plan.load(json.loads(stored))
+        except ScheduleError:
             broken.add(job_id)
-            schedule = None
-        versions[job_id].append(Version(number, began_at, schedule))
+            plan = None
+        versions[job_id].append(Version(number, began_at, plan))
     return {
         job_id: None if job_id in broken else (found[0].began_at, Timeline(found))
         for job_id, found in versions.items()

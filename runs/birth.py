@@ -26,12 +26,23 @@ class Birth:
     skipped_until: datetime | None = None
     skipped_count: int | None = None
     blocked_by: UUID | None = None
+    not_before: datetime | None = None
     idempotent: bool = True
     id: UUID = field(default_factory=new_id)
 
     @classmethod
-    def fire(cls, job_id: UUID, version: int, due_at: datetime, *, idempotent: bool = True) -> Self:
-        return cls(job_id, version, due_at, State.CLAIMED, idempotent=idempotent)
+    def fire(
+        cls,
+        job_id: UUID,
+        version: int,
+        due_at: datetime,
+        *,
+        idempotent: bool = True,
+        not_before: datetime | None = None,
+    ) -> Self:
+        return cls(
+            job_id, version, due_at, State.CLAIMED, idempotent=idempotent, not_before=not_before
+        )
 
     @classmethod
     def ask(cls, job_id: UUID, version: int, due_at: datetime) -> Self:

@@ -18,11 +18,10 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import schedules
 from jobs.catch_up import Fates, Policy, fates
-from jobs.schedules import At, Schedule
+from jobs.plans import Plan
 from jobs.timeline import Timeline, Version
-from runs import claim_rows, placing
+from runs import allowance, claim_rows, placing
 from runs.birth import Birth
 
 BATCH = 500
@@ -53,23 +52,23 @@ def due_jobs(now: datetime, *, shards: Sequence[int], above: datetime) -> Claime
             return Claimed()
         births: list[Birth] = []
         found = claim_rows.read_jobs(cursor, due)
-        moved: list[tuple[UUID, datetime | None]] = [
-            (orphan, None) for orphan in due.keys() - {job.id for job in found}
-        ]
+        moved: dict[UUID, datetime | None] = dict.fromkeys(due.keys() - {job.id for job in found})
         for job in found:
             try:
                 born, onward = _settle_due(cursor, job, due[job.id], now)
             except Exception as error:
                 _give_up(cursor, job.id, error)
                 continue
-            births += born
-            moved.append((job.id, onward))
+            births += allowance.limited(job, born) if job.has_allowance else born
+            moved[job.id] = onward
             if len(births) >= MOST_RUNS:
                 break
         rules = {job.id: rule for job in found if (rule := job.rule)}
         births = placing.placed(cursor, births, rules, now)
         runs = claim_rows.insert(cursor, births, now)
-        claim_rows.move(cursor, moved)
+        counted = {job.id: job for job in found if job.has_allowance and job.id in moved}
+        moved |= dict.fromkeys(allowance.spend(cursor, counted, births, now))
+        claim_rows.move(cursor, list(moved.items()))
     if len(births) != runs:
         log.warning("claim.moment_had_a_run", births=len(births), runs=runs)
     log.info("claim.batch", jobs=len(moved), runs=runs)
@@ -80,15 +79,15 @@ def _settle_due(
     cursor: Any, job: claim_rows.DueJob, due: datetime, now: datetime
 ) -> tuple[list[Birth], datetime | None]:
     """The births of a due row and where the row goes next (None: nowhere)."""
-    schedule = _schedule(job.schedule)
+    plan = _plan(job.plan)
     if job.paused or job.version_began_at >= due:
         with transaction.atomic():  # a savepoint: what fails here fails for this job alone
             return _by_history(cursor, job, due, now)
-    onward = schedules.next_moment(schedule, due)
+    onward = plan.next(due)
     if due > now - _ON_TIME and (onward is None or onward > now):
-        return [Birth.fire(job.id, job.version, due, idempotent=job.idempotent)], onward
-    line = Timeline([Version(job.version, job.version_began_at, schedule)])
-    return _births(job, line, due, now), schedules.next_moment(schedule, now)
+        return [_fire(job, job.version, due)], onward
+    line = Timeline([Version(job.version, job.version_began_at, plan)])
+    return _births(job, line, due, now), plan.next(now)
 
 
 _ON_TIME = timedelta(seconds=10)
@@ -104,14 +103,14 @@ def _by_history(
     versions = claim_rows.versions_since(cursor, job.id, due)
     line = Timeline(
         [
-            Version(number, began_at, None if idle else _schedule(text))
+            Version(number, began_at, None if idle else _plan(text))
             for number, began_at, idle, text in versions
         ]
     )
     births = _births(job, line, due, now)
     if job.paused:
         return births, job.paused_until
-    return births, schedules.next_moment(_schedule(job.schedule), now)
+    return births, _plan(job.plan).next(now)
 
 
 def _births(job: claim_rows.DueJob, line: Timeline, due: datetime, now: datetime) -> list[Birth]:
@@ -120,23 +119,27 @@ def _births(job: claim_rows.DueJob, line: Timeline, due: datetime, now: datetime
 
 
 def _each(job: claim_rows.DueJob, line: Timeline, found: Fates) -> list[Birth]:
-    safe = job.idempotent
-    fired = [Birth.fire(job.id, line.version_at(at), at, idempotent=safe) for at in found.fire]
+    fired = [_fire(job, line.version_at(at), at) for at in found.fire]
     asked = [Birth.ask(job.id, line.version_at(at), at) for at in found.ask]
     skipped = [Birth.skip(job.id, line.version_at(row.last), row) for row in found.skipped]
     return [*skipped, *asked, *fired]
 
 
+def _fire(job: claim_rows.DueJob, version: int, due: datetime) -> Birth:
+    later = due + timedelta(seconds=job.start_delay) if job.start_delay else None
+    return Birth.fire(job.id, version, due, idempotent=job.idempotent, not_before=later)
+
+
 def _policy(job: claim_rows.DueJob) -> Policy:
-    one_off = all(isinstance(part, At) for part in _schedule(job.schedule))
+    one_off = _plan(job.plan).one_off
     window = _ONE_OFF_HAS_NO_WINDOW if one_off else timedelta(seconds=job.catch_up_window)
     return Policy(job.catch_up_policy, window, job.catch_up_limit)
 
 
 @lru_cache(maxsize=50_000)
-def _schedule(text: str) -> tuple[Schedule, ...]:
+def _plan(text: str) -> Plan:
     # Keyed by the stored text: thousands of jobs share one schedule, and one memo entry.
-    return schedules.load(json.loads(text))
+    return Plan.load(json.loads(text))
 
 
 def _give_up(cursor: Any, job_id: UUID, error: Exception) -> None:

@@ -15,13 +15,14 @@ from runs.states import Origin
 
 
 class DueJob(NamedTuple):
-    """What the claim needs of a job; `schedule` is its stored JSON text. A deleted job is paused
-    for good: what fell due before is still claimed, and cancelled at its start."""
+    """What the claim needs of a job; `plan` is the JSON text of the stored parts of its plan. A
+    deleted job and one that has had its runs are paused for good: what fell due before is still
+    claimed, and of a deleted one cancelled at its start."""
 
     id: UUID
     version: int
     version_began_at: datetime
-    schedule: str
+    plan: str
     paused: bool
     paused_until: datetime | None
     catch_up_policy: str
@@ -31,6 +32,21 @@ class DueJob(NamedTuple):
     overlap: str
     block_on_review: bool
     queue_limit: int
+    max_runs: int | None
+    runs_begun: int
+    skip_next: int
+    skip_reason: str
+    start_delay: int
+
+    @property
+    def runs_left(self) -> int | None:
+        """How many more moments may become runs; None: no bound."""
+        return None if self.max_runs is None else max(0, self.max_runs - self.runs_begun)
+
+    @property
+    def has_allowance(self) -> bool:
+        """Whether the claim has to count its moments."""
+        return self.max_runs is not None or self.skip_next > 0
 
     @property
     def rule(self) -> Rule | None:
@@ -60,10 +76,14 @@ def lock_due(
 
 
 _READ_JOBS = """
-select id, version, version_began_at, schedule::text, paused or deleted_at is not null,
+select id, version, version_began_at,
+       jsonb_build_object(
+         'schedule', schedule, 'starts_at', starts_at, 'ends_at', ends_at)::text,
+       paused or finished or deleted_at is not null,
        case when deleted_at is null then paused_until end,
        catch_up_policy, catch_up_window, catch_up_limit, idempotent,
-       overlap, block_on_review, queue_limit
+       overlap, block_on_review, queue_limit, max_runs, runs_begun, skip_next, skip_reason,
+       start_delay
   from jobs_job where id = any(%s::uuid[])
 """
 
@@ -76,8 +96,11 @@ def read_jobs(cursor: Any, job_ids: Iterable[UUID]) -> list[DueJob]:
 
 _VERSIONS = """
 select number, began_at,
-       (definition->>'paused')::boolean or (definition->>'deleted')::boolean,
-       (definition->'schedule')::text
+       (definition->>'paused')::boolean or (definition->>'deleted')::boolean
+         or coalesce((definition->>'finished')::boolean, false),
+       jsonb_build_object(
+         'schedule', definition->'schedule', 'starts_at', definition->'starts_at',
+         'ends_at', definition->'ends_at')::text
   from jobs_jobversion
  where job_id = %(job)s
    and number >= coalesce(
@@ -89,7 +112,7 @@ select number, began_at,
 def versions_since(
     cursor: Any, job_id: UUID, due: datetime
 ) -> list[tuple[int, datetime, bool, str]]:
-    """(number, began_at, idle, schedule text) from the version in force at `due` on."""
+    """(number, began_at, idle, plan text) from the version in force at `due` on."""
     cursor.execute(_VERSIONS, {"job": job_id, "due": due})
     return list(cursor.fetchall())
 
@@ -164,18 +187,20 @@ with born as (
   select * from unnest(
     %(ids)s::uuid[], %(jobs)s::uuid[], %(versions)s::int[], %(keys)s::text[],
     %(dues)s::timestamptz[], %(states)s::text[], %(classes)s::text[], %(reasons)s::text[],
-    %(untils)s::timestamptz[], %(counts)s::int[], %(blockers)s::uuid[])
+    %(untils)s::timestamptz[], %(counts)s::int[], %(blockers)s::uuid[],
+    %(starts)s::timestamptz[])
   as b(id, job_id, version, key, due_at, state, review_class, reason, skipped_until,
-       skipped_count, blocked_by))
+       skipped_count, blocked_by, not_before))
 insert into runs_run
        (id, job_id, job_version, key, origin, due_at, state, review_class, reason,
         skipped_until, skipped_count, blocked_by, serial, effect, attempt, failures, sends,
-        created_at, send_at, finished_at, snapshot, idempotent, max_attempts, backoff, cap,
-        retry_unsent, timeout, queue)
+        created_at, not_before, send_at, finished_at, snapshot, idempotent, max_attempts, backoff,
+        cap, retry_unsent, timeout, queue)
 select b.id, b.job_id, b.version, b.key, %(origin)s, b.due_at, b.state, b.review_class, b.reason,
        b.skipped_until, b.skipped_count, b.blocked_by,
        b.state = 'CLAIMED' and j.overlap <> 'allow', 'none', 0, 0, 0, %(now)s,
-       case when b.state = 'CLAIMED' then %(now)s::timestamptz end,
+       b.not_before,
+       case when b.state = 'CLAIMED' then greatest(%(now)s::timestamptz, b.not_before) end,
        case when b.state = 'SKIPPED' then %(now)s::timestamptz end,
 {snapshot}
 on conflict (job_id, due_at) where due_at is not null and state <> 'SKIPPED' do nothing
@@ -198,6 +223,7 @@ def insert(cursor: Any, births: Sequence[Birth], now: datetime) -> int:
         "reasons": [birth.reason for birth in births],
         "untils": array(birth.skipped_until for birth in births),
         "blockers": array(birth.blocked_by for birth in births),
+        "starts": array(birth.not_before for birth in births),
         "counts": array(birth.skipped_count for birth in births),
         "origin": Origin.SCHEDULE.value,
         "now": now,

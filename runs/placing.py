@@ -117,6 +117,7 @@ def _as(birth: Birth, fate: Fire | Wait | Skip) -> Birth:
                 blocked_by=blocked_by,
                 skipped_until=birth.due_at,
                 skipped_count=1,
+                not_before=None,
             )
 
 

@@ -118,7 +118,7 @@ def _expired(job: Job) -> datetime | None:
     """The moments before it are too late to start; None: none is, as of a one-off."""
     if all("at" in schedule for schedule in job.schedule):
         return None
-    return clock.now() - timedelta(seconds=job.catch_up_window)
+    return clock.now() - timedelta(seconds=job.catch_up_window + job.start_delay)
 
 
 def _tell_the_others(rule: Rule, found: Situation, woken: dict[Standing, State]) -> None:

@@ -24,6 +24,7 @@ update runs_run r
        started_at = clock_timestamp(), intent_at = null, send_at = null
  where r.id = %(run)s and r.state = any(%(startable)s)
    and r.stop_asked_at is null
+   and (r.not_before is null or r.not_before <= clock_timestamp())
    and (r.state <> 'RETRYING' or r.send_at <= clock_timestamp())
    and exists (select 1 from jobs_job j where j.id = r.job_id and j.deleted_at is null)
 returning attempt, timeout, key, snapshot, started_at

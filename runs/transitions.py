@@ -12,7 +12,8 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db.models.functions import Now
+from django.db.models import F
+from django.db.models.functions import Greatest, Now
 
 from runs.models import Run
 from runs.states import FINAL, STARTABLE, State, sources
@@ -48,9 +49,14 @@ def shape_of(to: State, send_in: float = 0.0) -> dict[str, Any]:
     return {
         "state": to,
         "finished_at": Now() if to in FINAL else None,
-        "send_at": Now() + timedelta(seconds=send_in) if to in STARTABLE else None,
+        "send_at": _earliest(send_in) if to in STARTABLE else None,
         "lease_until": None,
     }
+
+
+def _earliest(send_in: float) -> Greatest:
+    """So many seconds from now, but never before the run may start."""
+    return Greatest(Now() + timedelta(seconds=send_in), F("not_before"))
 
 
 def told(to: State, run_ids: Iterable[UUID], **facts: Any) -> None:

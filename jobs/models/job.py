@@ -42,6 +42,15 @@ class Job(models.Model):
     catch_up_policy = models.CharField(max_length=4)
     catch_up_window = models.PositiveIntegerField()
     catch_up_limit = models.PositiveIntegerField()
+    starts_at = models.DateTimeField(null=True, blank=True)
+    ends_at = models.DateTimeField(null=True, blank=True)
+    max_runs = models.PositiveIntegerField(null=True, blank=True)
+    runs_begun = models.PositiveIntegerField(default=0)  # since `max_runs` was set
+    finished = models.BooleanField(default=False)  # it has had its `max_runs`
+    skip_next = models.PositiveIntegerField(default=0)
+    skip_reason = models.TextField(blank=True, default="")
+    spread = models.PositiveIntegerField(default=0)
+    start_delay = models.PositiveIntegerField(default=0)  # its place in `spread`, in seconds
     queue = models.CharField(max_length=60)
     paused = models.BooleanField(default=False)
     paused_until = models.DateTimeField(null=True, blank=True)
@@ -68,6 +77,14 @@ class Job(models.Model):
                 name="only_a_paused_job_has_an_end_of_pause",
             ),
             models.CheckConstraint(
+                condition=models.Q(start_delay__lte=models.F("spread")),
+                name="delay_lies_within_the_spread",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(finished=False) | models.Q(runs_begun__gte=models.F("max_runs")),
+                name="finished_only_with_its_runs",
+            ),
+            models.CheckConstraint(
                 condition=models.Q(catch_up_policy__in=POLICIES), name="catch_up_policy_is_known"
             ),
             models.CheckConstraint(
@@ -92,6 +109,11 @@ class Job(models.Model):
     def takes_turns(self) -> bool:
         """Whether its runs may be in one another's way at all."""
         return self.serial or self.block_on_review
+
+    @property
+    def runs_left(self) -> int | None:
+        """How many more moments may become runs; None: no bound."""
+        return None if self.max_runs is None else max(0, self.max_runs - self.runs_begun)
 
     @property
     def mirrored(self) -> bool:

@@ -66,6 +66,8 @@ class Run(models.Model):
 
     attempt = models.PositiveIntegerField(default=0)
     failures = models.PositiveIntegerField(default=0)
+    # The start of a job that spreads its starts, whatever its moment; never before this.
+    not_before = models.DateTimeField(null=True, blank=True)
     sends = models.PositiveIntegerField(default=0)
     send_at = models.DateTimeField(null=True, blank=True)
     lease_id = models.UUIDField(null=True, blank=True)

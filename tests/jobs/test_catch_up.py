@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from jobs.catch_up import Fates, Policy, fates
+from jobs.plans import Plan
 from jobs.schedules import At, Cron, Every, Schedule
 from jobs.timeline import Timeline, Version
 
@@ -17,7 +18,7 @@ MINUTELY = Cron("* * * * *")
 
 
 def line(schedule: Schedule = MINUTELY, *more: Version) -> Timeline:
-    return Timeline([Version(1, LONG_AGO, (schedule,)), *more])
+    return Timeline([Version(1, LONG_AGO, Plan((schedule,))), *more])
 
 
 def found(
@@ -110,7 +111,7 @@ def test_a_per_second_job_that_was_down_for_a_year_is_worked_out_quickly() -> No
 
 
 def test_an_edit_and_a_pause_count_from_their_own_instant() -> None:
-    edited = Version(2, minutes_ago(6), (Cron("*/2 * * * *"),))
+    edited = Version(2, minutes_ago(6), Plan((Cron("*/2 * * * *"),)))
     paused = Version(3, minutes_ago(3), None)
     fate = fates(
         line(MINUTELY, edited, paused),

@@ -9,6 +9,7 @@ import pytest
 
 from jobs import definitions
 from jobs.definitions import Definition, DefinitionError, Known
+from jobs.plans import Plan
 from jobs.schedules import At, Cron
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -98,7 +99,7 @@ def test_what_is_required(field: str) -> None:
         ({"queue_limit": 0}, "queue_limit"),
         ({"queue_limit": 1001}, "queue_limit"),
         ({"completion": "callback"}, "completion"),
-        ({"spread": 5}, "spread"),
+        ({"spread": 86_401}, "spread"),
     ],
 )
 def test_bad_input_names_its_field(changes: dict[str, Any], field: str) -> None:
@@ -141,7 +142,7 @@ def test_two_spellings_of_one_letter_are_one_name() -> None:
 def test_a_schedule_that_the_job_has_already_may_stay_though_it_is_past() -> None:
     kept = (At(datetime(2020, 1, 1, tzinfo=UTC)),)
     data = {**SETTLE, "schedule": [{"at": "2020-01-01T00:00:00Z"}]}
-    assert definitions.read(data, now=NOW, known=KNOWN, kept=kept).schedule == kept
+    assert definitions.read(data, now=NOW, known=KNOWN, kept=Plan(kept)).schedule == kept
 
 
 def test_a_single_schedule_and_a_list_of_one_are_the_same() -> None:

@@ -193,6 +193,41 @@ def test_a_paused_job_stays_paused_through_an_edit(browser: Browser, team: Team)
     assert (job.paused, job.paused_reason, job.description) == (True, "a move", "moved")
 
 
+def test_the_next_moments_are_skipped_by_a_page_and_taken_back(
+    browser: Browser, team: Team
+) -> None:
+    job = make.job(team)
+    refused = browser.post(f"/jobs/{job.id}/skip/", count="2", reason=" ")
+    assert (refused.status, "Skipping needs a reason" in refused.words) == (422, True)
+    page = browser.post(f"/jobs/{job.id}/skip/", count="2", reason="Stocktaking.")
+    assert "leaves out its next 2 moments." in page.words
+    assert "will be skipped: Stocktaking." in page.words
+    fields = as_it_stands(browser.get(f"/jobs/{job.id}/edit/"))
+    browser.send(f"/jobs/{job.id}/edit/", {**fields, "description": "counted"})
+    job.refresh_from_db()
+    assert (job.skip_next, job.skip_reason, job.description) == (2, "Stocktaking.", "counted")
+    page = browser.post(f"/jobs/{job.id}/skip/", count="0")
+    assert "skips nothing." in page.words
+    assert "will be skipped" not in page.words
+    editing.pause(job.id, editing.Pause("a move"), by=None)
+    page = browser.post(f"/jobs/{job.id}/skip/", count="1", reason="x")
+    assert "Resume it first." in page.words
+
+
+def test_the_window_and_the_spread_are_set_by_the_page(browser: Browser, team: Team) -> None:
+    job = make.job(team)
+    fields = as_it_stands(browser.get(f"/jobs/{job.id}/edit/"))
+    given = {"starts_at": "2030-01-01T00:00:00Z", "max_runs": "3", "spread": "600"}
+    page = browser.send(f"/jobs/{job.id}/edit/", {**fields, **given})
+    assert "Saved." in page.words
+    assert "3, of which it has had 0" in page.words
+    wrong = {**fields, "ends_at": "2020-01-01T00:00:00Z"}
+    fields = as_it_stands(browser.get(f"/jobs/{job.id}/edit/"))
+    page = browser.send(f"/jobs/{job.id}/edit/", {**fields, "ends_at": wrong["ends_at"]})
+    assert page.status == 422
+    assert "lies before starts_at" in page.words
+
+
 # ── pause, resume, delete ────────────────────────────────────────────────────────────────
 
 
@@ -287,7 +322,8 @@ def as_it_stands(page: Page) -> dict[str, str]:
     for box in page.all("input"):
         kind = box.attrs.get("type", "text")
         if kind not in ("radio", "checkbox") or "checked" in box.attrs:
-            fields[box.attrs.get("name", "")] = box.attrs.get("value", "on")
+            empty = "on" if kind in ("radio", "checkbox") else ""
+            fields[box.attrs.get("name", "")] = box.attrs.get("value", empty)
     for area in page.all("textarea"):
         # A browser drops one newline after the tag and sends CRLF.
         fields[area.attrs["name"]] = area.text.removeprefix("\n").replace("\n", "\r\n")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from jobs.plans import Plan
 from jobs.schedules import Every
 from jobs.timeline import Timeline, Version
 
@@ -14,9 +15,9 @@ def at(seconds: int) -> datetime:
 
 LINE = Timeline(
     [
-        Version(1, at(-100), (Every(10, START),)),
+        Version(1, at(-100), Plan((Every(10, START),))),
         Version(2, at(25), None),
-        Version(3, at(45), (Every(20, START),)),
+        Version(3, at(45), Plan((Every(20, START),))),
     ]
 )
 
@@ -26,7 +27,7 @@ def test_each_moment_comes_from_the_version_in_force() -> None:
 
 
 def test_a_moment_at_the_very_beginning_of_a_version_belongs_to_the_one_before() -> None:
-    line = Timeline([Version(1, at(-1), (Every(10, START),)), Version(2, at(20), None)])
+    line = Timeline([Version(1, at(-1), Plan((Every(10, START),))), Version(2, at(20), None)])
     assert line.moments(at(0), at(99), 9) == [at(10), at(20)]
     assert (line.version_at(at(20)), line.version_at(at(21))) == (1, 2)
 

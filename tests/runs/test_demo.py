@@ -73,7 +73,7 @@ def test_what_a_person_has_changed_stays() -> None:
     editing.resume(job("close-the-year").id, by=user)
     edited = job("rotate-certificate")
     shape = {**editing.stored_shape(edited), "description": "mine"}
-    for field in ("paused_until", "paused_reason", "deleted"):
+    for field in ("paused_until", "paused_reason", "skip_reason", "finished", "deleted"):
         del shape[field]
     definition = definitions.read(shape, now=clock.now(), known=offer.offered())
     editing.edit(edited.id, definition, by=user)

@@ -1,0 +1,86 @@
+"""Reads the members of a JSON object one by one and gathers what is wrong with them. PURE."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from jobs import targets
+from jobs.definition_errors import Problem
+from jobs.instants import parse_instant
+from jobs.schedule_errors import ScheduleError
+
+TEXT_LENGTH = 20_000
+
+
+class Reader:
+    """What is read well is returned; what is not becomes one of `problems`, and a value of its
+    type stands in for it, so that reading goes on."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def problem(self, field: str, message: str, hint: str = "") -> None:
+        self.problems.append(Problem(field, message, hint))
+
+    def text(self, data: Mapping[str, Any], field: str) -> str:
+        given = data.get(field, "")
+        if not isinstance(given, str):
+            self.problem(field, "must be text.")
+            return ""
+        if len(given) > TEXT_LENGTH:
+            self.problem(field, f"has {len(given)} characters; at most {TEXT_LENGTH} are kept.")
+        try:
+            targets.check_json(given, field)
+        except targets.TargetError as error:
+            self.problem(error.field, error.message, error.hint)
+        return given
+
+    def part(self, data: Mapping[str, Any], field: str, names: Collection[str]) -> dict[str, Any]:
+        given = data.get(field, {})
+        if not isinstance(given, Mapping):
+            self.problem(field, "must be an object.", f"It may hold {', '.join(names)}.")
+            return {}
+        for name in given:
+            if name not in names:
+                self.problem(f"{field}.{name}", "is unknown.", f"Known: {', '.join(names)}.")
+        return dict(given)
+
+    def number(
+        self, data: Mapping[str, Any], path: str, default: int, least: int, most: int
+    ) -> int:
+        given = data.get(path.rpartition(".")[2], default)
+        if isinstance(given, int) and not isinstance(given, bool) and least <= given <= most:
+            return given
+        self.problem(path, f"must be a whole number from {least} to {most}.")
+        return default
+
+    def choice(
+        self, data: Mapping[str, Any], path: str, default: str, choices: Collection[str]
+    ) -> str:
+        given = data.get(path.rpartition(".")[2], default)
+        if isinstance(given, str) and given in choices:
+            return given
+        self.problem(path, "is not one of the choices.", f"Choose from {', '.join(choices)}.")
+        return default
+
+    def flag(self, data: Mapping[str, Any], field: str, *, default: bool = False) -> bool:
+        given = data.get(field, default)
+        if not isinstance(given, bool):
+            self.problem(field, "must be true or false.")
+        return bool(given)
+
+    def instant(self, data: Mapping[str, Any], field: str) -> datetime | None:
+        given = data.get(field)
+        if given is None:
+            return None
+        try:
+            return parse_instant(given, field)
+        except ScheduleError as error:
+            self.problem(error.field, error.message, error.hint)
+            return None
+
+    def count(self, data: Mapping[str, Any], field: str, most: int) -> int | None:
+        """A whole number from 1 on, or null: no bound."""
+        return None if data.get(field) is None else self.number(data, field, 1, 1, most)

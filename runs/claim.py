@@ -23,6 +23,7 @@ from jobs.plans import Plan
 from jobs.timeline import Timeline, Version
 from runs import allowance, claim_rows, placing
 from runs.birth import Birth
+from runs.states import State
 
 BATCH = 500
 MOST_RUNS = 5_000  # in one transaction, when many jobs catch up at once
@@ -72,7 +73,19 @@ def due_jobs(now: datetime, *, shards: Sequence[int], above: datetime) -> Claime
     if len(births) != runs:
         log.warning("claim.moment_had_a_run", births=len(births), runs=runs)
     log.info("claim.batch", jobs=len(moved), runs=runs)
+    _tell_not_fired(births)
     return Claimed(len(moved), runs, full=len(due) == BATCH or len(moved) < len(due))
+
+
+def _tell_not_fired(births: Sequence[Birth]) -> None:
+    """An event for each record of moments that were not fired, which an alarm may listen for."""
+    for birth in births:
+        facts = {"run": str(birth.id), "job": str(birth.job_id), "moment": str(birth.due_at)}
+        if birth.state is State.SKIPPED:
+            until, moments = str(birth.skipped_until), birth.skipped_count
+            log.warning("run.skipped", until=until, moments=moments, why=birth.reason, **facts)
+        elif birth.state is State.REVIEW:
+            log.warning("run.missed", why=birth.reason, **facts)
 
 
 def _settle_due(

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+import structlog.testing
 from django.db import IntegrityError, connection, transaction
 
 from jobs import clock, editing
@@ -63,6 +64,29 @@ def test_a_due_moment_becomes_one_run_with_the_snapshot_of_its_job() -> None:
     assert (run.snapshot, run.timeout, run.attempt) == (job.target, 7, 0)
     assert run.key == f"{job.id}:{at:%Y-%m-%dT%H:%M:%SZ}"
     assert take() == claim.Claimed()
+
+
+@pytest.mark.parametrize(
+    ("policy", "events"),
+    [
+        ("none", [("run.skipped", 4)]),
+        ("last", [("run.skipped", 3)]),
+        ("ask", [("run.missed", None)] * 4),
+        ("all", []),
+    ],
+)
+def test_each_record_of_what_was_not_fired_is_an_event(
+    policy: str, events: list[tuple[str, int | None]]
+) -> None:
+    job = make.job(make.team(), catch_up={"policy": policy, "window": 86_400})
+    every(600, job, 1900)  # so 1300, 700 and 100 seconds ago as well
+    with structlog.testing.capture_logs() as told:
+        take()
+    said = [line for line in told if line["event"] in ("run.skipped", "run.missed")]
+    assert [(line["event"], line.get("moments")) for line in said] == events
+    for line in said:
+        assert (line["log_level"], line["job"]) == ("warning", str(job.id))
+        assert line["why"]
 
 
 def test_the_due_row_moves_to_the_next_moment() -> None:

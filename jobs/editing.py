@@ -19,7 +19,7 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from jobs import clock, definitions, schedules, sealing, signing
+from jobs import clock, definitions, locking, schedules, sealing, signing
 from jobs.definitions import Definition
 from jobs.models import Due, Job, JobVersion, Team, User
 from jobs.outlook import outlook
@@ -223,14 +223,15 @@ def _set_pause(job_id: UUID, pause: Pause | None, *, by: User | None) -> Job:
 
 
 def _lock(job_id: UUID, *, mirror: bool = False) -> tuple[Job, Due | None, datetime]:
-    due = Due.objects.select_for_update().filter(job_id=job_id).first()
+    try:
+        due = locking.lock(job_id)
+    except Job.DoesNotExist:
+        raise Gone from None
     job = Job.objects.select_for_update(no_key=True).filter(id=job_id, deleted_at=None).first()
     if job is None:
         raise Gone
     if job.mirrored and not mirror:
         raise ReadOnly
-    if due is None:  # a resume may have written one while this waited for the job's lock
-        due = Due.objects.select_for_update().filter(job_id=job_id).first()
     return job, due, clock.now()
 
 

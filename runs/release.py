@@ -1,9 +1,9 @@
 """Waiting runs get their turn: after every exit from the active states and every decision, in
 the same transaction and under the lock of their job; rescue by the same rule.
 
-The lock is the job's `Due` row, which the claim holds as well while it decides who waits; the
-`Job` row where there is none. Without it a run could end in the instant in which the next one
-is claimed to wait, and neither would see the other.
+The lock (jobs/locking.py) is one that the claim holds as well while it decides who waits. Without
+it a run could end in the instant in which the next one is claimed to wait, and neither would see
+the other.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import clock
-from jobs.models import Due, Job
+from jobs import clock, locking
+from jobs.models import Job
 from runs import overlap, standing, transitions
 from runs.models import Run
 from runs.overlap import Rule, Situation, Standing, Wait
@@ -30,9 +30,7 @@ log = structlog.get_logger("onebeat.release")
 def lock(job_id: UUID) -> Job:
     """The job, with the lock under which its runs take turns, until the transaction ends. To be
     taken before any lock on a run. Raises Job.DoesNotExist."""
-    if not _lock_due(job_id):
-        Job.objects.select_for_update(no_key=True).only("id").get(id=job_id)
-        _lock_due(job_id)  # an edit may have written the row while this waited
+    locking.lock(job_id)
     return Job.objects.get(id=job_id)
 
 
@@ -103,10 +101,6 @@ def missed_wake_ups() -> int:
     if released:
         log.info("release.by_rescue", runs=released)
     return released
-
-
-def _lock_due(job_id: UUID) -> bool:
-    return Due.objects.select_for_update().filter(job_id=job_id).first() is not None
 
 
 def _situation(job: Job) -> Situation:

@@ -24,12 +24,12 @@ from jobs import (
     paging,
     sealing,
     signing,
+    stored,
 )
 from jobs.api_door import Door
 from jobs.definitions import Definition, Problem
 from jobs.models import Job, JobVersion, Team
 from jobs.offer import offered
-from jobs.plans import Plan
 from jobs.problems import BadRequest, NoSuch
 from jobs.roles import Act
 
@@ -149,7 +149,7 @@ class DueDoor(Door):
         job = access.job(request, job_id, Act.READ)
         count = asked.count(request, "count", 10, _MOST_MOMENTS)
         after = api_shapes.active_from(job, clock.now())
-        moments = editing.next_moments(job, after, count) if after else []
+        moments = stored.next_moments(job, after, count) if after else []
         shown = [api_shapes.of_moment(moment) for moment in moments]
         return Response({"results": shown, "next": None})
 
@@ -174,14 +174,14 @@ def _address(request: Request, job: Job) -> str:
 
 
 def _edited(request: Request, job: Job, content: object, *, seen: int | None = None) -> Response:
-    definition = _definition(content, kept=editing.plan_of(job))
+    definition = _definition(content, kept=stored.kept(job))
     editing.edit(job.id, definition, by=access.person(request), seen=seen)
     return Response(_shown(request, job.id))
 
 
 def _definition(
     content: object,
-    kept: Plan | None = None,
+    kept: definitions.Kept | None = None,
     beside: tuple[str, ...] = (),
 ) -> Definition:
     return definitions.read(content, now=clock.now(), known=offered(), kept=kept, beside=beside)
@@ -228,4 +228,9 @@ def _patched(job: Job, changes: Any) -> Any:
         for field in ("retries", "catch_up")
         if isinstance(changes.get(field), Mapping)
     }
+    # Who resumes it by hand need not take out what belongs to the pause; so for skips.
+    if changes.get("paused") is False:
+        content |= {"paused_until": None, "paused_reason": ""}
+    if changes.get("skip_next") == 0:
+        content |= {"skip_reason": ""}
     return {**content, **changes, **merged}

@@ -5,20 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from jobs import schedules, targets
-from jobs.editing import plan_of, stored_shape
+from jobs import schedules, stored, targets
 from jobs.models import Job, JobVersion
 
 # Told, and not to be changed by giving it back: a job that was read can be sent as it is.
-TOLD = (
-    *("id", "team", "paused_until", "paused_reason", "skip_reason"),
-    *("runs_begun", "finished", "next_due_at"),
-)
+TOLD = (*("id", "team", "runs_begun", "finished", "next_due_at"),)
 
 
 def of_job(job: Job) -> dict[str, Any]:
     """The job: what registers it, and whose it is, its pause and its next moment."""
-    content = stored_shape(job)
+    content = stored.shape(job)
     del content["deleted"]
     return {
         "id": str(job.id),
@@ -73,7 +69,7 @@ def _next_due_at(job: Job) -> datetime | None:
     due = getattr(job, "due", None)
     if due is None or not job.paused:
         return due and due.at
-    return plan_of(job).next(due.at)
+    return stored.plan(job).next(due.at)
 
 
 def _alone(schedule: list[Any]) -> Any:

@@ -82,15 +82,6 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the mirror should be. `reason` and `until` are of the pause, if it is paused."""
-
-    definition: Definition
-    reason: str = ""
-    until: datetime | None = None
-
-
-@dataclass(frozen=True)
 class Offer:
     """What the installation offers: whether the row's task may run, and the queues."""
 
@@ -98,15 +89,16 @@ class Offer:
     queues: Sequence[str]
 
 
-def wanted(row: Row, offer: Offer, *, now: datetime, kept: Kept | None) -> Wanted:
+def wanted(row: Row, offer: Offer, *, now: datetime, kept: Kept | None) -> Definition:
     """The job that the row asks for, given what its mirror is already (None: there is none)."""
     try:
         schedule = _schedule(row, kept, now)
         definition = _read(row, offer, schedule, now)
     except (ScheduleError, DefinitionError, OverflowError) as error:
-        return Wanted(_placeholder(row), f"This row cannot be mirrored: {error}")
+        return _placeholder(row, f"This row cannot be mirrored: {error}")
     reason, until = _pause(row, offer, schedule, kept, now)
-    return Wanted(replace(definition, paused=bool(reason)), reason, until)
+    paused = bool(reason)
+    return replace(definition, paused=paused, paused_until=until, paused_reason=reason)
 
 
 # ── schedule ─────────────────────────────────────────────────────────────────────────────
@@ -200,7 +192,7 @@ def _read(row: Row, offer: Offer, schedule: tuple[Schedule, ...], now: datetime)
     if row.expire_seconds is not None:
         data["catch_up"] = {"window": min(max(10, row.expire_seconds), 366 * DAY)}
     known = definitions.Known(tasks=[row.task], queues=offer.queues)
-    return definitions.read(data, now=now, known=known, kept=Plan(schedule))
+    return definitions.read(data, now=now, known=known, kept=definitions.Kept(Plan(schedule)))
 
 
 def _json(field: str, text: str) -> object:
@@ -241,7 +233,7 @@ def numbered(name: str, row_id: int) -> str:
     return name[: NAME_LENGTH - len(tail)].strip() + tail
 
 
-def _placeholder(row: Row) -> Definition:
+def _placeholder(row: Row, reason: str) -> Definition:
     return Definition(
         name=_name(row),
         schedule=NEVER,
@@ -249,6 +241,7 @@ def _placeholder(row: Row) -> Definition:
         idempotent=False,
         description=row.description[:TEXT_LENGTH],
         paused=True,
+        paused_reason=reason,
         **_SIDE_BY_SIDE,
     )
 

@@ -17,9 +17,19 @@ import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from jobs import beat_rows, clock, definitions, editing, periodic_tasks, schedules, task_registry
-from jobs.beat_rows import Kept, Offer, Row, Wanted
-from jobs.editing import NameTaken, Pause
+from jobs import (
+    beat_rows,
+    clock,
+    definitions,
+    editing,
+    periodic_tasks,
+    schedules,
+    stored,
+    task_registry,
+)
+from jobs.beat_rows import Kept, Offer, Row
+from jobs.definitions import Definition
+from jobs.editing import NameTaken
 from jobs.models import Job, Team
 from jobs.models.team import PLATFORM
 from jobs.periodic_tasks import Mark
@@ -51,7 +61,7 @@ def why_paused(row_id: int) -> str:
         return ""
     offer = Offer(may_run(row.task), settings.QUEUES)
     wanted = beat_rows.wanted(row, offer, now=clock.now(), kept=None)
-    return "" if wanted.until else wanted.reason
+    return "" if wanted.paused_until else wanted.paused_reason
 
 
 def mirror() -> int:
@@ -145,7 +155,7 @@ class Write:
 
     row: Row
     job: Job | None
-    wanted: Wanted
+    wanted: Definition
     since: datetime | None
 
 
@@ -158,24 +168,24 @@ def _plan(row: Row | None, job: Job | None, now: datetime) -> Remove | Finish | 
     wanted = beat_rows.wanted(row, offer, now=now, kept=kept)
     if row.enabled and row.once and _has_fired(row, job, wanted, now):
         return Finish(row)
-    if job is not None and _shape(wanted) == editing.stored_shape(job):
+    if job is not None and _shape(wanted) == stored.shape(job):
         return None
     return Write(row, job, wanted, _since(wanted, kept, now))
 
 
-def _has_fired(row: Row, job: Job | None, wanted: Wanted, now: datetime) -> bool:
+def _has_fired(row: Row, job: Job | None, wanted: Definition, now: datetime) -> bool:
     if job is None:
         return row.runs > 0
-    same = job.schedule == schedules.dump(wanted.definition.schedule)
+    same = job.schedule == schedules.dump(wanted.schedule)
     over = not job.paused and not hasattr(job, "due")
-    return same and over and schedules.next_moment(wanted.definition.schedule, now) is None
+    return same and over and schedules.next_moment(wanted.schedule, now) is None
 
 
-def _since(wanted: Wanted, kept: Kept | None, now: datetime) -> datetime | None:
+def _since(wanted: Definition, kept: Kept | None, now: datetime) -> datetime | None:
     """A clocked row may be younger than its moment, by the time between two looks or because
     no beat was there: the moment is overdue then, not lost."""
-    match wanted.definition:
-        case definitions.Definition(paused=False, schedule=(At(moment),)) if moment <= now:
+    match wanted:
+        case Definition(paused=False, schedule=(At(moment),)) if moment <= now:
             return None if kept and kept.schedule == (At(moment),) else moment - _TICK
         case _:
             return None
@@ -189,11 +199,8 @@ def _kept(job: Job) -> Kept:
     return Kept(schedules.load(job.schedule), job.paused, job.paused_until)
 
 
-def _shape(wanted: Wanted) -> dict[str, Any]:
-    until = wanted.until and schedules.canonical_instant(wanted.until)
-    pause = {"paused_until": until, "paused_reason": wanted.reason}
-    untouched = {"skip_reason": "", "finished": False, "deleted": False}
-    return {**definitions.shape(wanted.definition), **pause, **untouched}
+def _shape(wanted: Definition) -> dict[str, Any]:
+    return {**definitions.shape(wanted), "finished": False, "deleted": False}
 
 
 # ── doing it ─────────────────────────────────────────────────────────────────────────────
@@ -222,23 +229,18 @@ def _put_right(row_id: int) -> bool:
 
 def _write(plan: Write) -> None:
     try:
-        _store(plan, plan.wanted.definition)
+        _store(plan, plan.wanted)
     except NameTaken:  # a job that is no mirror has the name, or two rows have swapped theirs
-        definition = plan.wanted.definition
-        name = beat_rows.numbered(definition.name, plan.row.id)
-        _store(plan, replace(definition, name=name))
+        name = beat_rows.numbered(plan.wanted.name, plan.row.id)
+        _store(plan, replace(plan.wanted, name=name))
 
 
-def _store(plan: Write, definition: definitions.Definition) -> None:
-    wanted = plan.wanted
-    pause = Pause(wanted.reason, wanted.until) if wanted.reason else None
+def _store(plan: Write, definition: Definition) -> None:
     if plan.job is not None:
-        editing.edit(plan.job.id, definition, by=None, mirror=True, pause=pause, since=plan.since)
+        editing.edit(plan.job.id, definition, by=None, mirror=True, since=plan.since)
         return
     team, _ = Team.objects.get_or_create(slug=PLATFORM, defaults={"name": "Platform"})
-    editing.register(
-        team, definition, by=None, periodic_task_id=plan.row.id, pause=pause, since=plan.since
-    )
+    editing.register(team, definition, by=None, periodic_task_id=plan.row.id, since=plan.since)
 
 
 def _is_ours() -> bool:

@@ -6,7 +6,6 @@ Every door reads a job through `read`, so that each refuses the same input in th
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -18,11 +17,11 @@ from jobs.definition_errors import DefinitionError as DefinitionError
 from jobs.definition_errors import Problem as Problem
 from jobs.instants import canonical_instant
 from jobs.plans import Plan, refusal
+from jobs.reading import NAME_LENGTH as NAME_LENGTH
 from jobs.reading import TEXT_LENGTH as TEXT_LENGTH
 from jobs.reading import Reader
 
 POLICIES = ("last", "all", "none", "ask")
-NAME_LENGTH = 120
 HOUR, DAY, WEEK = 3600, 86_400, 604_800
 MOST_RUNS = 1_000_000  # of `max_runs`
 MOST_SKIPPED = 1000  # of `skip_next`
@@ -71,9 +70,12 @@ class Definition:
     ends_at: datetime | None = None
     max_runs: int | None = None
     skip_next: int = 0
+    skip_reason: str = ""
     spread: int = 0
     queue: str = "default"
     paused: bool = False
+    paused_until: datetime | None = None
+    paused_reason: str = ""
 
     @property
     def plan(self) -> Plan:
@@ -81,19 +83,29 @@ class Definition:
         return Plan(self.schedule, self.starts_at, self.ends_at)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What a job has already, and may keep though it would not be accepted anew: a plan without
+    a moment to come (the description of a one-off that has fired can still be edited), and the
+    end of a pause that nobody has ended yet.
+    """
+
+    plan: Plan
+    paused_until: datetime | None = None
+
+
 def read(
     data: object,
     *,
     now: datetime,
     known: Known,
-    kept: Plan | None = None,
+    kept: Kept | None = None,
     beside: Collection[str] = (),
 ) -> Definition:
     """A whole job from its API shape (README, «A job»).
 
-    `kept` is the plan that the job has already: it may stay though it never fires again
-    (the description of a one-off that has fired can still be edited). `beside` are fields that
-    the door itself has taken out, for the hint at an unknown one. Raises DefinitionError with
+    `kept`: of the job that is edited. `beside` are fields that the door itself has
+    taken out, for the hint at an unknown one. Raises DefinitionError with
     every problem. `idempotent` has no default: whoever registers a job must answer it.
     """
     return _Reader(now, known, kept, beside).definition(data)
@@ -131,7 +143,7 @@ class _Reader(Reader):
         self,
         now: datetime,
         known: Known,
-        kept: Plan | None,
+        kept: Kept | None,
         beside: Collection[str],
     ) -> None:
         super().__init__()
@@ -173,9 +185,12 @@ class _Reader(Reader):
             "ends_at": self.instant(data, "ends_at"),
             "max_runs": self.count(data, "max_runs", MOST_RUNS),
             "skip_next": self.number(data, "skip_next", 0, 0, MOST_SKIPPED),
+            "skip_reason": self.text(data, "skip_reason"),
             "spread": self.number(data, "spread", 0, 0, DAY),
             "queue": self.choice(data, "queue", "default", sorted(self.known.queues)),
-            "paused": self.flag(data, "paused"),
+            "paused": self.flag(data, "paused", default=data.get("paused_until") is not None),
+            "paused_until": self.instant(data, "paused_until"),
+            "paused_reason": self.text(data, "paused_reason"),
         }
         for message, hint in overlaps.refusals(
             found["overlap"], idempotent=idempotent is not False, catch_up=found["catch_up_policy"]
@@ -183,6 +198,7 @@ class _Reader(Reader):
             self.problem("overlap", message, hint)
         self.unknown(data)
         self.spread(found)
+        self.pause(found)
         if not self.problems:
             self.window(Definition(**found).plan)
         if self.problems:
@@ -201,18 +217,6 @@ class _Reader(Reader):
         )
         return None
 
-    def name(self, given: object) -> str:
-        if not isinstance(given, str) or not given.strip():
-            self.problem("name", "is required.", "Give the job a name of 1 to 120 characters.")
-            return ""
-        name = unicodedata.normalize("NFC", given.strip())
-        if len(name) > NAME_LENGTH:
-            self.problem("name", f"has {len(name)} characters; at most {NAME_LENGTH} are kept.")
-        bad = next((char for char in name if unicodedata.category(char) in _UNPRINTABLE), None)
-        if bad is not None and bad != _JOINER:
-            self.problem("name", f"holds the character U+{ord(bad):04X}.", "Take it out.")
-        return name
-
     def within(self, field: str, data: Mapping[str, Any], parse: Callable[[object], Any]) -> Any:
         if data.get(field) is None:
             self.problem(field, "is required.")
@@ -224,12 +228,13 @@ class _Reader(Reader):
             return None
 
     def schedule(self, given: object) -> tuple[schedules.Schedule, ...]:
-        if self.kept is not None and given == schedules.dump(self.kept.schedules):
-            return self.kept.schedules
+        if self.kept is not None and given == schedules.dump(self.kept.plan.schedules):
+            return self.kept.plan.schedules
         return schedules.parse(given, now=self.now)
 
     def window(self, plan: Plan) -> None:
-        error = None if plan == self.kept else refusal(plan, self.now)
+        kept = self.kept is not None and plan == self.kept.plan
+        error = None if kept else refusal(plan, self.now)
         if error is not None:
             self.problem(error.field, error.message, error.hint)
 
@@ -238,6 +243,21 @@ class _Reader(Reader):
         if found["spread"] > found["catch_up_window"]:
             hint = f"Choose at most {found['catch_up_window']}, or a longer catch_up.window."
             self.problem("spread", "is longer than the catch-up window.", hint)
+
+    def pause(self, found: Mapping[str, Any]) -> None:
+        """An end and a reason belong to a pause, a reason for skipping to moments to skip."""
+        until = found["paused_until"]
+        if until and not found["paused"]:
+            hint = "Say paused: true, or leave it out."
+            self.problem("paused_until", "is the end of a pause, and the job is not paused.", hint)
+        elif until and until <= self.now and (not self.kept or until != self.kept.paused_until):
+            self.problem("paused_until", "is over.", "Choose an instant to come.")
+        if found["paused_reason"] and not found["paused"]:
+            hint = "Say paused: true, or leave it out."
+            self.problem("paused_reason", "is of a pause, and the job is not paused.", hint)
+        if found["skip_reason"] and not found["skip_next"]:
+            hint = "Say skip_next, or leave it out."
+            self.problem("skip_reason", "is of moments to skip, and there are none.", hint)
 
     def target(self, given: object) -> targets.Target:
         return targets.parse(
@@ -261,8 +281,6 @@ class _Reader(Reader):
                 )
 
 
-_UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-_JOINER = "\u200d"  # holds emoji together
 PLAIN = tuple(part.name for part in fields(Definition) if part.name not in ("schedule", "target"))
 _GROUPED = {
     *("name", "description", "runbook", "idempotent"),

@@ -19,11 +19,9 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from jobs import clock, definitions, locking, schedules, sealing, signing
+from jobs import clock, definitions, locking, sealing, signing, stored
 from jobs.definitions import Definition
 from jobs.models import Due, Job, JobVersion, Team, User
-from jobs.outlook import outlook
-from jobs.plans import Plan
 from jobs.shards import shard_of
 from jobs.spread import delay_of
 from jobs.target_errors import TargetError
@@ -85,12 +83,11 @@ def register(
     *,
     by: User | None,
     periodic_task_id: int | None = None,
-    pause: Pause | None = None,
     since: datetime | None = None,
 ) -> Job:
     """A new job of the team, with its first version and its first due moment.
 
-    `pause` and `since` are for the mirror of PeriodicTask rows, as in `edit`. Raises NameTaken."""
+    `since` is for the mirror of PeriodicTask rows, as in `edit`. Raises NameTaken."""
     with _named(definition.name), transaction.atomic():
         now = clock.now()
         began = now if since is None else min(since, now)
@@ -102,7 +99,7 @@ def register(
             signing_secret=signing.sealed(signing.new_secret()),
             periodic_task_id=periodic_task_id,
         )
-        _apply(job, definition, old_target={}, pause=pause)
+        _apply(job, definition, old_target={})
         _store(job, began, by=by, before={})
         _move_due(job, None, now)
     log.info("job.registered", job=str(job.id), team=team.slug, by=_who(by))
@@ -116,14 +113,12 @@ def edit(
     by: User | None,
     seen: int | None = None,
     mirror: bool = False,
-    pause: Pause | None = None,
     since: datetime | None = None,
 ) -> Job:
     """The job with new content; the same content writes no version.
 
     `seen`: the version that the new content was made from; another one meanwhile is Changed.
 
-    A paused job that stays paused keeps its reason and its end, unless `pause` says others.
     `since`: the content holds from then on, because its PeriodicTask row said so before the
     mirror saw it; moments since then are overdue.
     Raises NameTaken, Changed, Gone, and ReadOnly unless the mirror itself (`mirror`) edits."""
@@ -131,9 +126,9 @@ def edit(
         job, due, now = _lock(job_id, mirror=mirror)
         if seen not in (None, job.version):
             raise Changed(job.version)
-        before = stored_shape(job)
-        _apply(job, definition, old_target=job.target, pause=pause)
-        if stored_shape(job) != before:
+        before = stored.shape(job)
+        _apply(job, definition, old_target=job.target)
+        if stored.shape(job) != before:
             began = now if since is None else max(job.version_began_at, min(since, now))
             _store(job, began, by=by, before=before)
             _move_due(job, due, now)
@@ -158,9 +153,9 @@ def skip_next(job_id: UUID, count: int, *, reason: str, by: User | None) -> Job:
         job, due, now = _lock(job_id)
         if (count and due is None) or job.paused:
             raise NothingDue(job)
-        before = stored_shape(job)
+        before = stored.shape(job)
         job.skip_next, job.skip_reason = count, reason if count else ""
-        if stored_shape(job) != before:
+        if stored.shape(job) != before:
             _store(job, now, by=by, before=before)
             log.info("job.skips", job=str(job.id), moments=count, by=_who(by))
     return job
@@ -172,7 +167,7 @@ def delete(job_id: UUID, *, by: User | None, mirror: bool = False) -> None:
     Raises Gone, ReadOnly."""
     with transaction.atomic():
         job, due, now = _lock(job_id, mirror=mirror)
-        before = stored_shape(job)
+        before = stored.shape(job)
         job.deleted_at = now
         job.periodic_task_id = None
         _store(job, now, by=by, before=before)
@@ -180,42 +175,14 @@ def delete(job_id: UUID, *, by: User | None, mirror: bool = False) -> None:
     log.info("job.deleted", job=str(job_id), by=_who(by))
 
 
-def stored_shape(job: Job) -> dict[str, Any]:
-    """What a JobVersion keeps: the API's shape, secrets sealed, and the pause."""
-    return {
-        **definitions.content(job, schedule=job.schedule, target=job.target),
-        "paused_until": job.paused_until and schedules.canonical_instant(job.paused_until),
-        "paused_reason": job.paused_reason,
-        "skip_reason": job.skip_reason,
-        "finished": job.finished,
-        "deleted": job.deleted_at is not None,
-    }
-
-
-def plan_of(job: Job) -> Plan:
-    """When the job is due, but for its pause. Raises ScheduleError where zone data has outrun
-    what is stored."""
-    return Plan(schedules.load(job.schedule), job.starts_at, job.ends_at)
-
-
-def next_moments(job: Job, after: datetime, count: int) -> list[schedules.PreviewedMoment]:
-    """The job's next moments strictly after `after`, as a person reads them."""
-    return outlook(
-        plan_of(job).preview(after, count),
-        skip_next=job.skip_next,
-        skip_reason=job.skip_reason,
-        runs_left=job.runs_left,
-    )
-
-
 def _set_pause(job_id: UUID, pause: Pause | None, *, by: User | None) -> Job:
     with transaction.atomic():
         job, due, now = _lock(job_id)
-        before = stored_shape(job)
+        before = stored.shape(job)
         job.paused = pause is not None
         job.paused_until = pause.until if pause else None
         job.paused_reason = pause.reason if pause else ""
-        if stored_shape(job) != before:
+        if stored.shape(job) != before:
             _store(job, now, by=by, before=before)
             _move_due(job, due, now)
             log.info("job.paused" if pause else "job.resumed", job=str(job.id), by=_who(by))
@@ -235,23 +202,16 @@ def _lock(job_id: UUID, *, mirror: bool = False) -> tuple[Job, Due | None, datet
     return job, due, clock.now()
 
 
-def _apply(
-    job: Job, definition: Definition, *, old_target: dict[str, Any], pause: Pause | None
-) -> None:
+def _apply(job: Job, definition: Definition, *, old_target: dict[str, Any]) -> None:
     shape = definitions.shape(definition)
     job.schedule = shape["schedule"]
     job.target = _sealed(old_target, shape["target"])
-    if definition.skip_next != job.skip_next:
-        job.skip_reason = ""
     for field in definitions.PLAIN:
         setattr(job, field, getattr(definition, field))
     job.start_delay = delay_of(job.id, job.spread)
     if job.max_runs is None:
         job.runs_begun = 0
     job.finished = job.max_runs is not None and job.runs_begun >= job.max_runs
-    if pause is not None or not definition.paused:
-        pause = pause or Pause()
-        job.paused_until, job.paused_reason = pause.until, pause.reason
 
 
 def _sealed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
@@ -268,7 +228,7 @@ def _store(job: Job, began: datetime, *, by: User | None, before: dict[str, Any]
     job.version += 1
     job.version_began_at = began
     job.save()
-    after = stored_shape(job)
+    after = stored.shape(job)
     JobVersion.objects.create(
         job=job,
         number=job.version,
@@ -297,7 +257,7 @@ def _move_due(job: Job, due: Due | None, now: datetime) -> None:
     elif job.finished:
         at = None
     else:
-        at = plan_of(job).next(job.version_began_at)
+        at = stored.plan(job).next(job.version_began_at)
     if at is not None:
         Due.objects.update_or_create(job=job, defaults={"shard": shard_of(job.id), "at": at})
     elif due is not None:

@@ -11,9 +11,8 @@ from django import forms
 from jobs import clock, definitions, job_fields, previews, schedules, targets
 from jobs.definitions import Definition, DefinitionError, Problem
 from jobs.editing import Pause
-from jobs.models import Job, Team
+from jobs.models import Team
 from jobs.offer import offered
-from jobs.plans import Plan
 from jobs.previews import Preview
 
 KINDS = (
@@ -150,7 +149,7 @@ class JobForm(forms.Form):
         data: Any = None,
         *,
         teams: Iterable[Team] = (),
-        kept: Plan | None = None,
+        kept: definitions.Kept | None = None,
         beside: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> None:
@@ -170,7 +169,8 @@ class JobForm(forms.Form):
             self.add_error("team", "is not a team whose jobs you may edit. Choose one of the list.")
         problems: list[Problem] = []
         shape = job_fields.shape_of(typed, problems) | dict(self.beside)
-        if self.kept is not None and [shape["schedule"]] == schedules.dump(self.kept.schedules):
+        kept = self.kept and schedules.dump(self.kept.plan.schedules)
+        if [shape["schedule"]] == kept:
             shape["schedule"] = [shape["schedule"]]
         try:
             self.definition = definitions.read(
@@ -261,15 +261,6 @@ class SkipForm(forms.Form):
         if found.get("count") and not found.get("reason"):
             self.add_error("reason", "Skipping needs a reason. Write one sentence.")
         return found
-
-
-def definition_of(job: Job) -> Definition:
-    """The job as it is stored; secret headers are sealed still."""
-    return Definition(
-        schedule=schedules.load(job.schedule),
-        target=targets.load(job.target),
-        **{name: getattr(job, name) for name in definitions.PLAIN},
-    )
 
 
 def _offer(choice: forms.Field, names: Collection[str], now: str | None) -> None:

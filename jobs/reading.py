@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
@@ -11,7 +12,10 @@ from jobs.definition_errors import Problem
 from jobs.instants import parse_instant
 from jobs.schedule_errors import ScheduleError
 
+NAME_LENGTH = 120
 TEXT_LENGTH = 20_000
+_UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+_JOINER = "\u200d"  # holds emoji together
 
 
 class Reader:
@@ -23,6 +27,18 @@ class Reader:
 
     def problem(self, field: str, message: str, hint: str = "") -> None:
         self.problems.append(Problem(field, message, hint))
+
+    def name(self, given: object) -> str:
+        if not isinstance(given, str) or not given.strip():
+            self.problem("name", "is required.", "Give the job a name of 1 to 120 characters.")
+            return ""
+        name = unicodedata.normalize("NFC", given.strip())
+        if len(name) > NAME_LENGTH:
+            self.problem("name", f"has {len(name)} characters; at most {NAME_LENGTH} are kept.")
+        bad = next((char for char in name if unicodedata.category(char) in _UNPRINTABLE), None)
+        if bad is not None and bad != _JOINER:
+            self.problem("name", f"holds the character U+{ord(bad):04X}.", "Take it out.")
+        return name
 
     def text(self, data: Mapping[str, Any], field: str) -> str:
         given = data.get(field, "")

@@ -15,9 +15,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from jobs import clock, editing, job_fields, previews, schedules, signing, targets, zones
+from jobs import clock, editing, job_fields, previews, schedules, signing, stored, targets, zones
 from jobs.definitions import DefinitionError
-from jobs.forms import JobForm, PauseForm, SkipForm, definition_of
+from jobs.forms import JobForm, PauseForm, SkipForm
 from jobs.models import Job, Team
 from jobs.page_door import acts, fragment, job_for, page, person
 from jobs.roles import Act
@@ -63,20 +63,21 @@ def job_edit(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if job.mirrored:
         return _read_only(request, job)
     try:
-        definition = definition_of(job)
+        definition = stored.definition(job)
     except schedules.ScheduleError as error:
         messages.error(request, f"This job cannot be edited here: {error}")
         return redirect("job", job.id)
+    shape = stored.shape(job)
     kept: dict[str, Any] = {
-        "kept": definition.plan,
-        "beside": {"paused": job.paused, "skip_next": job.skip_next},
+        "kept": stored.kept(job),
+        "beside": {name: shape[name] for name in _BESIDE},
     }
-    stored = job_fields.typed_of(definition)
+    typed = job_fields.typed_of(definition)
     if request.method == "GET":
-        return _form_page(request, JobForm(initial=stored, **kept), job)
+        return _form_page(request, JobForm(initial=typed, **kept), job)
     if "preview" in request.POST:
         return _form_page(request, JobForm(initial=request.POST.dict(), **kept), job)
-    form = JobForm(request.POST, initial=stored, **kept)
+    form = JobForm(request.POST, initial=typed, **kept)
     if request.POST.get("version") != str(job.version):
         return _form_page(request, form, job, status=409)
     if not form.is_valid() or not _write(
@@ -100,6 +101,7 @@ def job_preview(request: HttpRequest) -> HttpResponse:
     )
 
 
+_BESIDE = ("paused", "paused_until", "paused_reason", "skip_next", "skip_reason")
 SCHEDULE_FIELDS = (
     *("cron", "timezone", "dst", "every", "anchor", "at", "several"),
     *("starts_at", "ends_at"),
@@ -243,9 +245,7 @@ def _job_page(
     context = {
         "job": job,
         "target": targets.masked(targets.load(job.target)),
-        "preview": previews.of_stored(
-            editing.stored_shape(job), clock.now(), runs_left=job.runs_left
-        ),
+        "preview": previews.of_stored(stored.shape(job), clock.now(), runs_left=job.runs_left),
         "acts": acts(request, job.team_id),
         "pause": pause or PauseForm(),
         "skip": skip or SkipForm(initial={"count": 1}),

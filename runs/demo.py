@@ -10,7 +10,6 @@ from typing import Any
 from django.db import transaction
 
 from jobs import clock, definitions, editing, offer, tokens
-from jobs.editing import Pause
 from jobs.models import Job, JobVersion, Membership, Team, Token, User
 from jobs.models.team import PLATFORM
 from jobs.roles import Role
@@ -94,6 +93,7 @@ def _jobs(target_url: str, now: datetime) -> Iterator[dict[str, Any]]:
         "target": {"type": "http", "url": f"{target_url}/", "body": {"close": "year"}},
         "idempotent": False,
         "paused": True,
+        "paused_reason": "Resume it to see it wait for the new year.",
     }
 
 
@@ -111,8 +111,7 @@ def _job(team: Team, shape: dict[str, Any]) -> None:
         shape = {**shape, "schedule": found.schedule}
     definition = definitions.read(shape, now=clock.now(), known=offer.offered())
     if found is None:
-        pause = Pause("Resume it to see it wait for the new year.") if definition.paused else None
-        editing.register(team, definition, by=None, pause=pause)
+        editing.register(team, definition, by=None)
     else:
         editing.edit(found.id, definition, by=None)
 

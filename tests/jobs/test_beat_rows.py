@@ -10,8 +10,9 @@ import pytest
 from celery.schedules import crontab as celery_crontab_of
 
 from jobs import beat_rows, celery_crontab, schedules
-from jobs.beat_rows import NEVER, Kept, Offer, Row, Wanted
+from jobs.beat_rows import NEVER, Kept, Offer, Row
 from jobs.celery_crontab import Crontab
+from jobs.definitions import Definition
 from jobs.schedules import At, Cron, Every, ScheduleError
 
 NOW = datetime(2026, 11, 29, 18, 0, 7, 500, tzinfo=UTC)
@@ -20,10 +21,10 @@ DAILY = Row(1, "daily", "reports.send", crontab=Crontab("30", "9", "*", "*", "*"
 EACH_HOUR = Row(2, "hourly", "reports.send", interval=(1, "hours"))
 
 
-def read(row: Row, kept: Wanted | None = None, *, now: datetime = NOW) -> Wanted:
+def read(row: Row, kept: Definition | None = None, *, now: datetime = NOW) -> Definition:
     before = None
     if kept is not None:
-        before = Kept(kept.definition.schedule, kept.definition.paused, kept.until)
+        before = Kept(kept.schedule, kept.paused, kept.paused_until)
     return beat_rows.wanted(row, HERE, now=now, kept=before)
 
 
@@ -72,7 +73,7 @@ def test_the_days_are_those_on_which_celery_fires_or_it_is_refused(date: str, we
 
 
 def test_a_crontab_keeps_its_zone_and_fires_once_when_the_clock_changes() -> None:
-    assert read(DAILY).definition.schedule == (Cron("30 9 * * *", "Europe/Berlin", "once"),)
+    assert read(DAILY).schedule == (Cron("30 9 * * *", "Europe/Berlin", "once"),)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +96,9 @@ def test_a_crontab_keeps_its_zone_and_fires_once_when_the_clock_changes() -> Non
 )
 def test_what_cannot_be_mirrored_is_a_paused_job_with_the_reason(row: Row, field: str) -> None:
     found = read(row)
-    assert found.definition.paused and found.definition.schedule == NEVER
-    assert found.reason.startswith("This row cannot be mirrored") and field in found.reason
+    assert found.paused and found.schedule == NEVER
+    assert found.paused_reason.startswith("This row cannot be mirrored")
+    assert field in found.paused_reason
 
 
 # ── interval ─────────────────────────────────────────────────────────────────────────────
@@ -104,18 +106,18 @@ def test_what_cannot_be_mirrored_is_a_paused_job_with_the_reason(row: Row, field
 
 def test_an_interval_counts_from_its_first_mirroring_and_never_starts_anew() -> None:
     first = read(EACH_HOUR)
-    assert first.definition.schedule == (Every(3600, NOW.replace(microsecond=0)),)
+    assert first.schedule == (Every(3600, NOW.replace(microsecond=0)),)
     later = read(replace(EACH_HOUR, description="new"), first, now=NOW + timedelta(minutes=59))
-    assert later.definition.schedule == first.definition.schedule
+    assert later.schedule == first.schedule
     slower = read(replace(EACH_HOUR, interval=(2, "hours")), first, now=NOW + timedelta(days=1))
-    assert slower.definition.schedule == (Every(7200, NOW.replace(microsecond=0)),)
+    assert slower.schedule == (Every(7200, NOW.replace(microsecond=0)),)
 
 
 def test_an_interval_with_a_start_counts_from_it() -> None:
     start = NOW + timedelta(hours=5)
     found = read(replace(EACH_HOUR, start_time=start))
-    assert not found.definition.paused
-    assert schedules.next_moment(found.definition.schedule, NOW) == start
+    assert not found.paused
+    assert schedules.next_moment(found.schedule, NOW) == start
 
 
 # ── once ─────────────────────────────────────────────────────────────────────────────────
@@ -124,10 +126,10 @@ def test_an_interval_with_a_start_counts_from_it() -> None:
 @pytest.mark.parametrize("row", [replace(DAILY, one_off=True), replace(EACH_HOUR, one_off=True)])
 def test_a_one_off_row_fires_at_its_first_moment_alone(row: Row) -> None:
     first = read(row)
-    (only,) = first.definition.schedule
+    (only,) = first.schedule
     assert isinstance(only, At) and NOW < only.moment <= NOW + timedelta(days=1)
     for later in (timedelta(minutes=1), timedelta(days=3)):
-        assert read(row, first, now=NOW + later).definition.schedule == (only,)
+        assert read(row, first, now=NOW + later).schedule == (only,)
 
 
 def test_a_one_off_row_that_is_disabled_and_enabled_again_fires_once_more() -> None:
@@ -135,17 +137,17 @@ def test_a_one_off_row_that_is_disabled_and_enabled_again_fires_once_more() -> N
     first = read(row)
     later = NOW + timedelta(days=3)
     disabled = read(replace(row, enabled=False), first, now=later)
-    assert disabled.definition.schedule == first.definition.schedule
+    assert disabled.schedule == first.schedule
     again = read(row, disabled, now=later)
-    moment = schedules.next_moment(again.definition.schedule, later)
+    moment = schedules.next_moment(again.schedule, later)
     assert moment == schedules.next_moment((Cron("30 9 * * *", "Europe/Berlin"),), later)
 
 
 def test_a_clocked_row_is_one_instant_but_not_before_its_start() -> None:
     clocked = Row(3, "once", "reports.send", clocked=NOW + timedelta(hours=1), one_off=True)
-    assert read(clocked).definition.schedule == (At(NOW + timedelta(hours=1)),)
+    assert read(clocked).schedule == (At(NOW + timedelta(hours=1)),)
     late = replace(clocked, start_time=NOW + timedelta(hours=2))
-    assert read(late).definition.schedule == (At(NOW + timedelta(hours=2)),)
+    assert read(late).schedule == (At(NOW + timedelta(hours=2)),)
 
 
 # ── the rest of a row ────────────────────────────────────────────────────────────────────
@@ -165,51 +167,50 @@ def test_a_clocked_row_is_one_instant_but_not_before_its_start() -> None:
 def test_only_an_explicit_answer_makes_a_row_safe_to_repeat(
     headers: str | None, answer: bool
 ) -> None:
-    found = read(replace(DAILY, headers=headers)).definition
+    found = read(replace(DAILY, headers=headers))
     assert found.idempotent is answer
     assert found.catch_up_policy == ("last" if answer else "ask")
 
 
 @pytest.mark.parametrize(("queue", "kept"), [(None, "default"), ("slow", "slow"), ("x", "default")])
 def test_a_queue_that_is_not_here_gives_way_to_the_first(queue: str | None, kept: str) -> None:
-    assert read(replace(DAILY, queue=queue)).definition.queue == kept
+    assert read(replace(DAILY, queue=queue)).queue == kept
 
 
 def test_expire_seconds_bound_how_late_a_moment_is_made_up() -> None:
-    assert read(replace(DAILY, expire_seconds=120)).definition.catch_up_window == 120
-    assert read(replace(DAILY, expire_seconds=1)).definition.catch_up_window == 10
+    assert read(replace(DAILY, expire_seconds=120)).catch_up_window == 120
+    assert read(replace(DAILY, expire_seconds=1)).catch_up_window == 10
 
 
 def test_a_disabled_row_and_a_task_that_is_not_allowed_are_paused() -> None:
-    assert read(replace(DAILY, enabled=False)).reason == "The row is disabled."
+    assert read(replace(DAILY, enabled=False)).paused_reason == "The row is disabled."
     refused = beat_rows.wanted(DAILY, replace(HERE, allowed=False), now=NOW, kept=None)
-    assert refused.definition.paused
-    assert (
-        "reports.send is not allowed" in refused.reason and "ONEBEAT_BEAT_TASKS" in refused.reason
-    )
+    assert refused.paused
+    assert "reports.send is not allowed" in refused.paused_reason
+    assert "ONEBEAT_BEAT_TASKS" in refused.paused_reason
 
 
 def test_a_row_is_paused_once_no_moment_is_left_before_it_expires() -> None:
     next_moment = datetime(2026, 11, 30, 8, 30, tzinfo=UTC)
-    assert read(replace(DAILY, expires=next_moment)).definition.paused
-    assert not read(replace(DAILY, expires=next_moment + timedelta(seconds=1))).definition.paused
+    assert read(replace(DAILY, expires=next_moment)).paused
+    assert not read(replace(DAILY, expires=next_moment + timedelta(seconds=1))).paused
 
 
 def test_a_crontab_row_with_a_start_is_paused_until_just_before_it() -> None:
     start = datetime(2026, 12, 1, 8, 30, tzinfo=UTC)
     found = read(replace(DAILY, start_time=start))
-    assert found.definition.paused and found.until == start - timedelta.resolution
-    assert schedules.next_moment(found.definition.schedule, found.until) == start
+    assert found.paused and found.paused_until == start - timedelta.resolution
+    assert schedules.next_moment(found.schedule, found.paused_until) == start
     # The claim ends the pause; the mirror does not overtake it.
     kept = read(replace(DAILY, start_time=start), found, now=start + timedelta(seconds=3))
-    assert kept.until == found.until
+    assert kept.paused_until == found.paused_until
 
 
 def test_names_that_a_job_cannot_have_are_cut_and_told_apart() -> None:
-    assert read(replace(DAILY, name="x" * 200)).definition.name == "x" * 117 + " #1"
-    assert read(replace(DAILY, name="a\tb")).definition.name == "a b #1"
+    assert read(replace(DAILY, name="x" * 200)).name == "x" * 117 + " #1"
+    assert read(replace(DAILY, name="a\tb")).name == "a b #1"
 
 
 def test_large_floats_are_read_as_the_database_will_give_them_back() -> None:
-    target = read(replace(DAILY, args="[1e23, 1.5, 1e2]")).definition.target
+    target = read(replace(DAILY, args="[1e23, 1.5, 1e2]")).target
     assert target.args == [10**23, 1.5, 100.0]  # type: ignore[union-attr]

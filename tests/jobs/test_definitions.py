@@ -142,7 +142,8 @@ def test_two_spellings_of_one_letter_are_one_name() -> None:
 def test_a_schedule_that_the_job_has_already_may_stay_though_it_is_past() -> None:
     kept = (At(datetime(2020, 1, 1, tzinfo=UTC)),)
     data = {**SETTLE, "schedule": [{"at": "2020-01-01T00:00:00Z"}]}
-    assert definitions.read(data, now=NOW, known=KNOWN, kept=Plan(kept)).schedule == kept
+    found = definitions.read(data, now=NOW, known=KNOWN, kept=definitions.Kept(Plan(kept)))
+    assert found.schedule == kept
 
 
 def test_a_single_schedule_and_a_list_of_one_are_the_same() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs import clock, editing, schedules
+from jobs import clock, editing, schedules, stored
 from jobs.models import Job, Team, User
 from tests import make
 from tests.pages import Browser, Page, typed
@@ -142,11 +142,11 @@ def test_saving_the_form_as_it_was_opened_changes_nothing(
     browser: Browser, team: Team, schedule: object, changes: dict[str, Any]
 ) -> None:
     job = make.job(team, schedule=schedule, **changes)
-    before = editing.stored_shape(Job.objects.get())
+    before = stored.shape(Job.objects.get())
     page = browser.get(f"/jobs/{job.id}/edit/")
     answer = browser.send(f"/jobs/{job.id}/edit/", as_it_stands(page))
     assert answer.status == 200, answer.words
-    assert editing.stored_shape(Job.objects.get()) == before
+    assert stored.shape(Job.objects.get()) == before
     assert job.jobversion_set.count() == 1
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jobs.models import Team
+from jobs.models import Job, Team
 from tests import make
 from tests.api import Api
 
@@ -77,3 +77,45 @@ def test_a_count_that_is_none_is_refused(api: Api, team: Team, count: str) -> No
     job = make.job(team)
     assert api.get(f"jobs/{job.id}/due/?count={count}").fields == ["count"]
     assert len(api.get(f"jobs/{job.id}/due/?count=100").body["results"]) == 100
+
+
+# ── as fields of the job ─────────────────────────────────────────────────────────────────
+
+
+def test_a_job_is_registered_paused_until_an_instant(api: Api) -> None:
+    said = {"paused_until": "2999-01-01T00:00:00Z", "paused_reason": "The ledger moves."}
+    told = api.post("jobs/", make.shape(**said)).body
+    assert (told["paused"], told["paused_until"], told["paused_reason"]) == (True, *said.values())
+    del told["signing_secret"]
+    same = api.put(f"jobs/{told['id']}/", told)
+    assert (same.status, same.body) == (200, told)
+    assert Job.objects.get().version == 1
+
+
+def test_resuming_by_a_patch_takes_the_end_and_the_reason_of_the_pause_with_it(api: Api) -> None:
+    said = {"paused_until": "2999-01-01T00:00:00Z", "paused_reason": "The ledger moves."}
+    job_id = api.post("jobs/", make.shape(**said)).body["id"]
+    told = api.patch(f"jobs/{job_id}/", {"paused": False}).body
+    assert (told["paused"], told["paused_until"], told["paused_reason"]) == (False, None, "")
+
+
+def test_an_end_of_a_pause_that_is_over_may_stay_and_not_be_chosen(api: Api) -> None:
+    job = make.job(make.team())
+    refused = api.patch(f"jobs/{job.id}/", {"paused": True, "paused_until": "2020-01-01T00:00:00Z"})
+    assert refused.body["errors"][0]["field"] == "paused_until"
+    Job.objects.filter(id=job.id).update(paused=True, paused_until="2020-01-01T00:00:00Z")
+    assert api.patch(f"jobs/{job.id}/", {"description": "new"}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"paused": False, "paused_until": "2999-01-01T00:00:00Z"}, "paused_until"),
+        ({"paused_reason": "why"}, "paused_reason"),
+        ({"skip_reason": "why"}, "skip_reason"),
+        ({"paused": True, "paused_until": "soon"}, "paused_until"),
+    ],
+)
+def test_what_belongs_to_no_pause_is_refused(api: Api, said: dict[str, Any], field: str) -> None:
+    answer = api.post("jobs/", make.shape(**said))
+    assert (answer.status, answer.body["errors"][0]["field"]) == (400, field)

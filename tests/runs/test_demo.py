@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from jobs import clock, definitions, editing, offer, schedules, tokens
+from jobs import clock, definitions, editing, offer, schedules, stored, tokens
 from jobs.models import Due, Job, JobVersion, Membership, Token, User
 from jobs.task_registry import RunContext, running
 from runs import demo
@@ -72,8 +72,8 @@ def test_what_a_person_has_changed_stays() -> None:
     editing.delete(job("hello").id, by=user)
     editing.resume(job("close-the-year").id, by=user)
     edited = job("rotate-certificate")
-    shape = {**editing.stored_shape(edited), "description": "mine"}
-    for field in ("paused_until", "paused_reason", "skip_reason", "finished", "deleted"):
+    shape = {**stored.shape(edited), "description": "mine"}
+    for field in ("finished", "deleted"):
         del shape[field]
     definition = definitions.read(shape, now=clock.now(), known=offer.offered())
     editing.edit(edited.id, definition, by=user)

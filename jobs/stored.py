@@ -1,0 +1,51 @@
+"""A job as it is stored, read back: its shape, its plan, its moments to come."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from jobs import definitions, schedules, targets
+from jobs.definitions import Definition
+from jobs.models import Job
+from jobs.outlook import outlook
+from jobs.plans import Plan
+
+
+def shape(job: Job) -> dict[str, Any]:
+    """What a JobVersion keeps: the API's shape, secrets sealed, and whether it ended."""
+    return {
+        **definitions.content(job, schedule=job.schedule, target=job.target),
+        "finished": job.finished,
+        "deleted": job.deleted_at is not None,
+    }
+
+
+def plan(job: Job) -> Plan:
+    """When the job is due, but for its pause. Raises ScheduleError where zone data has outrun
+    what is stored."""
+    return Plan(schedules.load(job.schedule), job.starts_at, job.ends_at)
+
+
+def kept(job: Job) -> definitions.Kept:
+    """What an edit of the job may leave as it is."""
+    return definitions.Kept(plan(job), job.paused_until)
+
+
+def next_moments(job: Job, after: datetime, count: int) -> list[schedules.PreviewedMoment]:
+    """The job's next moments strictly after `after`, as a person reads them."""
+    return outlook(
+        plan(job).preview(after, count),
+        skip_next=job.skip_next,
+        skip_reason=job.skip_reason,
+        runs_left=job.runs_left,
+    )
+
+
+def definition(job: Job) -> Definition:
+    """The job as it is stored; secret headers are sealed still."""
+    return Definition(
+        schedule=schedules.load(job.schedule),
+        target=targets.load(job.target),
+        **{name: getattr(job, name) for name in definitions.PLAIN},
+    )

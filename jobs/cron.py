@@ -90,7 +90,8 @@ def normalise(expression: object) -> str:
     if not isinstance(expression, str):
         raise ScheduleError("cron", expression, "is not text", _FIVE)
     if len(expression) > MAX_LENGTH:
-        raise ScheduleError("cron", expression, f"is longer than {MAX_LENGTH} characters", _FIVE)
+        hint = "Shorten its lists with ranges and steps, or give several schedules."
+        raise ScheduleError("cron", expression, f"is longer than {MAX_LENGTH} characters", hint)
     _refuse_odd_characters(expression)
     return " ".join(expression.split())
 
@@ -98,8 +99,13 @@ def normalise(expression: object) -> str:
 @lru_cache(maxsize=4096)
 def parse(expression: str) -> Pattern:
     """The pattern of an expression. Raises ScheduleError (field `cron`)."""
+    return _Reader(expression).pattern(fields(expression))
+
+
+def fields(expression: str) -> list[str]:
+    """Its five fields in lower case, those of a macro written out. Raises ScheduleError."""
     text = normalise(expression).lower()
-    return _Reader(expression).pattern(_five(expression, MACROS.get(text, text)))
+    return _five(expression, MACROS.get(text, text))
 
 
 def _refuse_odd_characters(expression: str) -> None:
@@ -120,8 +126,7 @@ def _five(expression: str, text: str) -> list[str]:
     if not parts:
         refuse(REQUIRED)
     if text.startswith("@"):
-        known = ", ".join(MACROS)
-        refuse(f"is no macro known here ({parts[0]})", f"Use {known} or an `every` schedule.")
+        refuse(*_macro(parts[0]))
     if any(part.startswith("#") for part in parts):
         refuse("holds a comment", "Leave the comment out.")
     if len(parts) > 5:
@@ -241,6 +246,22 @@ class _Reader:
         raise ScheduleError("cron", self.expression, problem, hint)
 
 
+def _macro(name: str) -> tuple[str, str]:
+    """What is wrong with an expression that begins with this, and the remedy."""
+    known = ", ".join(MACROS)
+    if name in MACROS:
+        return f"has more than the macro {name}", f"Write {name} alone."
+    if name == "@reboot":
+        return "is no moment: nothing here starts when a host does", "Name a time."
+    return f"is no macro known here ({name})", f"Use {known} or an `every` schedule."
+
+
+_ENDS = {
+    ("minute", "60"): "An hour begins with minute 0.",
+    ("hour", "24"): "A day begins with hour 0.",
+}
+
+
 def _forwards(field: Field, item: str) -> str:
     """The remedy for a backward range: the two ranges that it probably means."""
     first, last = item.partition("/")[0].split("-")
@@ -253,6 +274,14 @@ def _forwards(field: Field, item: str) -> str:
 def _hint(field: Field, item: str) -> str:
     if "?" in item:
         return "Write * for any."
+    if item.startswith(("+", "-")):
+        return f"Write numbers without a sign, {field.low}-{field.high}."
+    if item.startswith("0x"):
+        return "Write numbers in decimal."
+    if (field.label, item) in _ENDS:
+        return _ENDS[field.label, item]
+    if len(item) > 3 and item.isalpha() and item[:3] in field.names:
+        return f"Write {item[:3]}: a name has three letters."
     if item[0] in "hr" and not item[1:2].isalpha():
         return "H and R are not supported: write the number itself."
     if item == "l" and field is WEEKDAY:

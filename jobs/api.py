@@ -21,6 +21,7 @@ from jobs import (
     clock,
     definitions,
     editing,
+    foresight,
     paging,
     sealing,
     signing,
@@ -148,10 +149,12 @@ class DueDoor(Door):
         asked.parameters(request, ("count",))
         job = access.job(request, job_id, Act.READ)
         count = asked.count(request, "count", 10, _MOST_MOMENTS)
-        after = api_shapes.active_from(job, clock.now())
-        moments = stored.next_moments(job, after, count) if after else []
-        shown = [api_shapes.of_moment(moment) for moment in moments]
-        return Response({"results": shown, "next": None})
+        now = clock.now()
+        after = api_shapes.active_from(job, now)
+        found = foresight.of_job(job, after or now, count if after else 0)
+        said = {"words": found.words, "remarks": found.remarks}
+        shown = [api_shapes.of_moment(moment, others) for moment, others in found.rows]
+        return Response({"results": shown, "next": None, **said})
 
 
 class VersionsDoor(Door):

@@ -27,12 +27,14 @@ def of_job(job: Job) -> dict[str, Any]:
     }
 
 
-def of_moment(previewed: schedules.PreviewedMoment) -> dict[str, str]:
-    """A moment to come: in UTC, as the clock of its zone shows it, and what to know of it."""
+def of_moment(previewed: schedules.PreviewedMoment, others: int) -> dict[str, Any]:
+    """A moment to come: in UTC, as the clock of its zone shows it, what to know of it, and how
+    many other jobs (at least) are due in its minute."""
     return {
         "due_at": schedules.canonical_instant(previewed.moment),
         "local": previewed.local,
         "note": previewed.note,
+        "others": others,
     }
 
 

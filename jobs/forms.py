@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.utils.html import format_html
 
 from jobs import clock, definitions, job_fields, previews, schedules, targets
 from jobs.definitions import Definition, DefinitionError, Problem
@@ -71,7 +72,10 @@ class JobForm(forms.Form):
     schedule_kind = _radio("Kind of schedule", KINDS)
     cron = _text(
         "Expression",
-        "Minute, hour, day of month, month, day of week: 0\u00a018\u00a0*\u00a0*\u00a01-5.",
+        # Plain blanks: an expression with others, copied from here, would be refused.
+        format_html(
+            "Minute, hour, day of month, month, day of week: <code>{}</code>.", "0 18 * * 1-5"
+        ),
         **_MONO,
     )
     timezone = _text("Time zone", "A place, as America/New_York, or UTC.", list="zones")
@@ -202,10 +206,9 @@ class JobForm(forms.Form):
         """The chosen team of a valid form that registers a job."""
         return self.teams[self.cleaned_data["team"]]
 
-    def preview(self) -> Preview | None:
-        """The moments of what the form holds just now; None while it says no schedule."""
-        typed = self.data if self.is_bound else self.initial
-        return previews.of_typed(typed, clock.now()) if typed.get("schedule_kind") else None
+    def preview(self) -> Preview:
+        """The moments of what the form holds just now; empty while it says no schedule."""
+        return previews.of_typed(self.data if self.is_bound else self.initial, clock.now())
 
 
 class PauseForm(forms.Form):
@@ -235,6 +238,15 @@ class PauseForm(forms.Form):
             raise forms.ValidationError(f"{error.message} {error.hint}") from None
         if until <= clock.now():
             raise forms.ValidationError(f"“{text}” is over. Choose an instant to come.")
+        return until
+
+    @property
+    def end(self) -> datetime | None:
+        """The end that was typed, whatever else is still missing."""
+        if not self.is_bound:
+            return None
+        self.is_valid()
+        until: datetime | None = self.cleaned_data.get("until")
         return until
 
     def clean(self) -> dict[str, Any]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
-from jobs import job_fields, schedules, words, zones
+from jobs import clock_notes, job_fields, remarks, schedules, words
 from jobs.definitions import Problem
 from jobs.job_fields import Typed
-from jobs.outlook import outlook
 from jobs.plans import Plan, refusal
 from jobs.reading import Reader
 
@@ -22,15 +20,29 @@ class Preview:
     """What a schedule means, or what is wrong with it, by the page's field.
 
     `zones` are those that it names, `remarks` what a person may not expect of it, `last` says
-    that no moment comes after these.
+    that no moment comes after these. `others`: how many other jobs are due in the minute of each
+    moment, where somebody has counted (jobs/neighbours.py).
     """
 
+    plan: Plan | None = None
     moments: list[schedules.PreviewedMoment] = field(default_factory=list)
     words: str = ""
     zones: tuple[str, ...] = ()
     remarks: list[str] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)
     last: bool = False
+    others: Sequence[int] = ()
+
+    @property
+    def rows(self) -> list[tuple[schedules.PreviewedMoment, int]]:
+        """Each moment with the number of its neighbours."""
+        others = self.others or [0] * len(self.moments)
+        return list(zip(self.moments, others, strict=True))
+
+    @property
+    def crowded(self) -> bool:
+        """Whether any moment has neighbours."""
+        return any(self.others)
 
 
 def of_typed(typed: Typed, now: datetime) -> Preview:
@@ -55,38 +67,32 @@ def of_typed(typed: Typed, now: datetime) -> Preview:
     return of_plan(Plan(found, *window), now)
 
 
-def of_stored(stored: Mapping[str, Any], now: datetime, *, runs_left: int | None = None) -> Preview:
-    """The preview of a job as it is stored, which zone data may have outrun. `runs_left`: its
-    moments end with that many; None: no bound."""
-    try:
-        found = of_plan(Plan.load(stored), now)
-        moments = outlook(
-            found.moments,
-            skip_next=stored["skip_next"],
-            skip_reason=stored["skip_reason"],
-            runs_left=runs_left,
-        )
-        return replace(found, moments=moments, last=len(moments) < COUNT)
-    except schedules.ScheduleError as error:
-        return Preview(problems={"schedule": str(error)})
-
-
-def of_plan(plan: Plan, now: datetime) -> Preview:
-    """The preview of a plan that is in order."""
+def of_plan(plan: Plan, after: datetime, count: int = COUNT) -> Preview:
+    """The preview of a plan that is in order: `count` moments strictly after `after`."""
     found = plan.schedules
-    moments = plan.preview(now, COUNT)
-    crons = [item for item in found if isinstance(item, schedules.Cron)]
-    remarks = [words.remark(item.expression) for item in crons]
-    remarks += [zones.remark(item.timezone) for item in crons]
+    moments = plan.preview(after, count)
     return Preview(
+        plan=plan,
         moments=moments,
         words=words.of_schedules(found),
         zones=words.zones_of(found),
-        remarks=[text for text in dict.fromkeys(remarks) if text],
-        last=len(moments) < COUNT,
+        remarks=remarks_on(found, max(after, plan.starts_at or after)),
+        last=len(moments) < count,
     )
+
+
+def remarks_on(found: Sequence[schedules.Schedule], after: datetime) -> list[str]:
+    """What a person may not expect of these schedules, each remark once."""
+    said = [
+        remark
+        for item in found
+        if isinstance(item, schedules.Cron)
+        for remark in remarks.of_cron(item, clock_notes.local(item, after).date())
+    ]
+    return list(dict.fromkeys(said))
 
 
 def said(problem: Problem) -> str:
     """A problem as one line at its field."""
-    return f"{problem.message} {problem.hint}".strip()
+    inside = problem.field if problem.field.startswith("schedule[") else ""
+    return f"{inside}{inside and ': '}{problem.message} {problem.hint}".strip()

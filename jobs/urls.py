@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from jobs import views
+from jobs import foresight_views, reader_views, views
 
 urlpatterns = [
     path(
@@ -14,11 +14,17 @@ urlpatterns = [
         name="sign-in",
     ),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),
+    path("your-zone/", reader_views.reader_zone, name="reader-zone"),
     path("jobs/new/", views.job_new, name="job-new"),
-    path("jobs/preview/", views.job_preview, name="job-preview"),
+    path("jobs/preview/", foresight_views.job_preview, name="job-preview"),
     path("jobs/<uuid:job_id>/", views.job, name="job"),
     path("jobs/<uuid:job_id>/edit/", views.job_edit, name="job-edit"),
     path("jobs/<uuid:job_id>/pause/", views.job_pause, name="job-pause"),
+    path(
+        "jobs/<uuid:job_id>/pause/preview/",
+        foresight_views.job_pause_preview,
+        name="job-pause-preview",
+    ),
     path("jobs/<uuid:job_id>/resume/", views.job_resume, name="job-resume"),
     path("jobs/<uuid:job_id>/skip/", views.job_skip, name="job-skip"),
     path("jobs/<uuid:job_id>/signing-secret/", views.job_signing_secret, name="job-signing-secret"),

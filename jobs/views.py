@@ -15,11 +15,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from jobs import clock, editing, job_fields, previews, schedules, signing, stored, targets, zones
+from jobs import clock, editing, foresight, job_fields, schedules, signing, stored, targets, zones
 from jobs.definitions import DefinitionError
+from jobs.foresight_views import SCHEDULE_FIELDS, pause_context
 from jobs.forms import JobForm, PauseForm, SkipForm
 from jobs.models import Job, Team
-from jobs.page_door import acts, fragment, job_for, page, person
+from jobs.page_door import acts, job_for, page, person
+from jobs.previews import Preview
 from jobs.roles import Act
 from jobs.version_lines import lines
 
@@ -89,23 +91,7 @@ def job_edit(request: HttpRequest, job_id: UUID) -> HttpResponse:
     return redirect("job", job.id)
 
 
-@fragment
-@require_GET
-def job_preview(request: HttpRequest) -> HttpResponse:
-    """The next moments of the schedule that is being typed."""
-    found = previews.of_typed(request.GET, clock.now())
-    return render(
-        request,
-        "jobs/_preview.html",
-        {"preview": found, "schedule_fields": SCHEDULE_FIELDS, "partial": True},
-    )
-
-
 _BESIDE = ("paused", "paused_until", "paused_reason", "skip_next", "skip_reason")
-SCHEDULE_FIELDS = (
-    *("cron", "timezone", "dst", "every", "anchor", "at", "several"),
-    *("starts_at", "ends_at"),
-)
 
 
 @page
@@ -121,6 +107,9 @@ def job_pause(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """Pause the job: no moment is due until it is resumed."""
     job = job_for(request, job_id, Act.OPERATE)
     form = PauseForm(request.POST)
+    if "preview" in request.POST:  # no attempt to pause: its reason may still be missing
+        form.errors.pop("reason", None)
+        return _job_page(request, job, form)
     if not form.is_valid():
         return _job_page(request, job, form, status=422)
     return _change(
@@ -166,7 +155,7 @@ def job_delete(request: HttpRequest, job_id: UUID) -> HttpResponse:
     typed = request.POST.get("name", "")
     if request.method == "GET" or typed.strip() != job.name:
         wrong = request.method == "POST"
-        context = {"job": job, "typed": typed, "wrong": wrong}
+        context = {"job": job, "typed": typed, "wrong": wrong, **_foresight(job)}
         return render(request, "jobs/delete.html", context, status=422 if wrong else 200)
     return _change(
         request, job, lambda: editing.delete(job.id, by=person(request)), "is deleted", to="jobs"
@@ -222,10 +211,13 @@ def _read_only(request: HttpRequest, job: Job) -> HttpResponse:
 def _form_page(
     request: HttpRequest, form: JobForm, job: Job | None = None, status: int = 200
 ) -> HttpResponse:
+    now = clock.now()
+    preview = foresight.with_others(form.preview(), job)
     context = {
         "form": form,
         "job": job,
-        "preview": form.preview(),
+        "preview": preview,
+        "foresight": job and foresight.of_edit(job, preview, now),
         "schedule_fields": SCHEDULE_FIELDS,
         "zones": sorted(zones.names()),
         "version": request.POST.get("version") or (job and job.version),
@@ -245,10 +237,24 @@ def _job_page(
     context = {
         "job": job,
         "target": targets.masked(targets.load(job.target)),
-        "preview": previews.of_stored(stored.shape(job), clock.now(), runs_left=job.runs_left),
         "acts": acts(request, job.team_id),
-        "pause": pause or PauseForm(),
+        **_foresight(job),
+        **pause_context(job, pause or PauseForm()),
         "skip": skip or SkipForm(initial={"count": 1}),
         "versions": [(version, lines(version.changes)) for version in versions],
     }
     return render(request, "jobs/job.html", context, status=status)
+
+
+def _foresight(job: Job) -> dict[str, Any]:
+    """The moments to come, what a pause in force leaves out, and what no change takes back."""
+    now, until = clock.now(), job.paused_until
+    found: dict[str, Any] = {"overdue": foresight.overdue(job, now)}
+    try:
+        found["preview"] = foresight.of_job(job, now)
+        if job.paused:
+            found["resuming"] = foresight.of_paused(job, now)
+            found["paused"] = foresight.of_paused(job, until) if until else None
+    except schedules.ScheduleError as error:
+        found["preview"] = Preview(problems={"schedule": str(error)})
+    return found

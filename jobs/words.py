@@ -13,8 +13,8 @@ from jobs.cron import Pattern
 from jobs.instants import canonical_instant
 from jobs.schedules import At, Cron, Every, Schedule
 
-_DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
-_MONTHS = (
+DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
 )
@@ -69,17 +69,6 @@ def zones_of(schedules: Iterable[Schedule]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item.timezone for item in schedules if isinstance(item, Cron)))
 
 
-def remark(expression: str) -> str:
-    """What a person who wrote this expression may not expect; empty for most."""
-    days = cron.parse(expression).days
-    if days.both:
-        return ""
-    return (
-        "Day of month and day of week are both set: the job is due on every day that matches "
-        "either of them."
-    )
-
-
 def _of_pattern(pattern: Pattern) -> str:
     times, days = _times(pattern), _days(pattern)
     if not times or days is None:
@@ -92,7 +81,7 @@ def _of_pattern(pattern: Pattern) -> str:
 def _times(pattern: Pattern) -> str:
     minutes, hours = pattern.minutes, pattern.hours
     if len(minutes) == 1 and len(hours) <= _MOST_NAMED:
-        return "at " + _and([f"{hour:02}:{minutes[0]:02}" for hour in hours])
+        return "at " + joined([f"{hour:02}:{minutes[0]:02}" for hour in hours])
     if len(minutes) == 1 and (step := _step(hours, 24)):
         return f"every {of_seconds(step * 3600)} at minute {minutes[0]}"
     if len(hours) == 24 and (step := _step(minutes, 60)):
@@ -118,14 +107,14 @@ def _days(pattern: Pattern) -> str | None:
     named = " or ".join(part for part in (dates, weekdays) if part)
     if len(pattern.months) == 12:
         return named
-    months = _and([_MONTHS[month - 1] for month in pattern.months])
+    months = joined([MONTHS[month - 1] for month in pattern.months])
     return f"{named or 'every day'} in {months}" if len(pattern.months) <= _MOST_NAMED else None
 
 
 def _dates(dates: list[int]) -> str | None:
     if len(dates) > _MOST_NAMED:
         return None
-    return f"on the {_and([_ordinal(date) for date in dates])} of the month"
+    return f"on the {joined([ordinal(date) for date in dates])} of the month"
 
 
 def _weekdays(weekdays: list[int]) -> str | None:
@@ -133,15 +122,17 @@ def _weekdays(weekdays: list[int]) -> str | None:
         return "Monday to Friday"
     if len(weekdays) > _MOST_NAMED:
         return None
-    return "on " + _and([_DAYS[day] for day in weekdays])
+    return "on " + joined([DAYS[day] for day in weekdays])
 
 
-def _ordinal(number: int) -> str:
+def ordinal(number: int) -> str:
+    """`1` → `1st`."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{'th' if 10 < number < 20 else ending}"
 
 
-def _and(words: list[str]) -> str:
+def joined(words: list[str]) -> str:
+    """`["a", "b", "c"]` → `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 

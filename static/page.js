@@ -7,6 +7,12 @@ document.addEventListener("submit", (event) => {
     for (const button of form.querySelectorAll("button")) button.disabled = true;
   });
 });
+// Times are shown in the zone of this browser, unless the reader has chosen one.
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+if (zone) {
+  const secure = location.protocol === "https:" ? "; secure" : "";
+  document.cookie = `browser_zone=${zone}; path=/; max-age=31536000; samesite=lax${secure}`;
+}
 // Back shows the page as it was left.
 window.addEventListener("pageshow", (event) => {
   if (!event.persisted) return;

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from jobs import schedules, words, zones
+from jobs import neighbours, schedules, words, zones
 from jobs.models import Job
 from jobs.schedule_errors import ScheduleError
 
@@ -23,32 +24,63 @@ def moment(at: datetime | None, job: Job | None = None) -> str:
     if at is None:
         return "–"
     zone = zone_of(job) if job else ""
-    shown = format_html(
-        '<time datetime="{}">{}</time>', schedules.canonical_instant(at), _in(at, zone)
-    )
+    shown = in_zone(at, zone)
     if not zone:
         return shown
     return format_html('{} <span class="utc">{}</span>', shown, _in(at, ""))
 
 
 @register.filter
-def local(previewed: schedules.PreviewedMoment) -> SafeString:
-    """A previewed moment on the clock of its schedule, with the clock's offset."""
-    at = datetime.fromisoformat(previewed.local)
-    offset = at.isoformat()[-6:]
+def in_zone(at: datetime, zone: str) -> SafeString:
+    """An instant on the clock of one zone, as it stands in a sentence."""
     return format_html(
-        '<time datetime="{}">{} <span class="utc">{}</span></time>',
-        schedules.canonical_instant(previewed.moment),
-        _day_and_time(at),
-        "UTC" if offset == "+00:00" else f"UTC{offset}",
+        '<time datetime="{}">{}</time>', schedules.canonical_instant(at), _in(at, zone)
     )
 
 
 @register.filter
-def short_utc(previewed: schedules.PreviewedMoment) -> str:
-    """A previewed moment in UTC, as `Mon 23:00`: its date stands beside it, in the local time."""
-    seconds = ":%S" if previewed.moment.second or previewed.moment.microsecond else ""
-    return f"{previewed.moment:%a %H:%M{seconds}}"
+def local(previewed: schedules.PreviewedMoment) -> SafeString:
+    """A previewed moment on the clock of its schedule, with the clock's offset."""
+    at = datetime.fromisoformat(previewed.local)
+    return format_html(
+        '<time datetime="{}">{} <span class="utc">{}</span></time>',
+        schedules.canonical_instant(previewed.moment),
+        _day_and_time(at),
+        _offset(at),
+    )
+
+
+class Clock(NamedTuple):
+    """A further column of the moments: a zone that is not the schedule's own, and its place."""
+
+    zone: str
+    place: str
+
+
+@register.simple_tag
+def other_clocks(schedule_zones: Sequence[str], reader: str) -> list[Clock]:
+    """The reader's clock and UTC, where the schedule's own column does not show them already."""
+    own = tuple(schedule_zones) or ("UTC",)
+    found = [Clock(reader, _place(reader)), Clock("UTC", "UTC")]
+    clocks = [clock for clock in found if own != (clock.zone,)]
+    return clocks if reader != "UTC" else clocks[:1]
+
+
+@register.filter
+def on(previewed: schedules.PreviewedMoment, clock: Clock) -> SafeString | str:
+    """A previewed moment on another clock, without its year, which stands in the first column."""
+    at = previewed.moment.astimezone(zones.zone(clock.zone))
+    if clock.zone == "UTC":
+        return _without_year(at)
+    return format_html('{} <span class="utc">{}</span>', _without_year(at), _offset(at))
+
+
+@register.filter
+def at_least(others: int) -> str:
+    """How many other jobs are due in the same minute, as far as anybody has counted."""
+    if others >= neighbours.MOST:
+        return f"{neighbours.MOST:,} other jobs and more in this minute"
+    return f"at least {others} other job{'' if others == 1 else 's'} in this minute"
 
 
 @register.filter
@@ -117,9 +149,26 @@ def _in(at: datetime, zone: str) -> str:
         there = at.astimezone(zones.zone(zone))
     except ScheduleError:  # the zone data in use has lost it
         return _in(at, "")
-    return f"{_day_and_time(there)} {zone.rpartition('/')[2].replace('_', ' ')}"
+    return f"{_day_and_time(there)} {_place(zone)}"
+
+
+def _place(zone: str) -> str:
+    """The city of a zone's name, for where the whole name would take too much room."""
+    return zone.rpartition("/")[2].replace("_", " ")
+
+
+def _offset(at: datetime) -> str:
+    offset = at.isoformat()[-6:]
+    return "UTC" if offset == "+00:00" else f"UTC{offset}"
 
 
 def _day_and_time(at: datetime) -> str:
-    seconds = f":{at:%S}" if at.second or at.microsecond else ""
-    return f"{at:%a} {at.day} {at:%b %Y %H:%M}{seconds}"
+    return f"{at:%a} {at.day} {at:%b %Y %H:%M}{_seconds(at)}"
+
+
+def _without_year(at: datetime) -> str:
+    return f"{at:%a} {at.day} {at:%b %H:%M}{_seconds(at)}"
+
+
+def _seconds(at: datetime) -> str:
+    return f":{at:%S}" if at.second or at.microsecond else ""

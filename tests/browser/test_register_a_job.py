@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from jobs import clock
 from jobs.models import Job
 from runs.models import Run
 from tests import make, servers
@@ -48,7 +50,9 @@ def chromium() -> Iterator[Browser]:
 def page(request: pytest.FixtureRequest, chromium: Browser, live_server: object) -> Iterator[Page]:
     """A page of somebody who has not signed in; whatever its console reports fails the test."""
     context = chromium.new_context(
-        base_url=str(live_server), viewport={"width": request.param, "height": 900}
+        base_url=str(live_server),
+        viewport={"width": request.param, "height": 900},
+        timezone_id="Asia/Tokyo",
     )
     context.add_init_script(_VIOLATIONS)
     page = context.new_page()
@@ -116,6 +120,32 @@ def test_a_job_from_its_first_letter_to_its_first_run(page: Page) -> None:
     assert Run.objects.get().job_id == job.id
 
 
+def test_the_moments_stand_on_the_browsers_clock_too(page: Page) -> None:
+    sign_in(page)
+    job = make.job(make.team(), schedule={"cron": "0 3 * * *", "timezone": "America/New_York"})
+    page.goto(f"/jobs/{job.id}/edit/")
+    expect(page.locator("#preview thead")).to_contain_text("Tokyo, yours")
+
+
+def test_what_an_edit_moves_and_a_pause_leaves_out_is_shown_while_typing(page: Page) -> None:
+    sign_in(page)
+    job = make.job(make.team(), schedule={"cron": "0 3 * * *", "timezone": "UTC"})
+    page.goto(f"/jobs/{job.id}/edit/")
+    impact = page.locator("#impact")
+    expect(impact).to_contain_text("at the same moments as before")
+    page.get_by_label("Expression", exact=True).fill("0 3,4 * * *")
+    expect(impact).to_contain_text("Newly due")
+    expect(impact).not_to_contain_text("No longer due")
+
+    page.goto(f"/jobs/{job.id}/")
+    page.get_by_text("Pause…").click()
+    until = (clock.now() + timedelta(days=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    page.get_by_label("Until").fill(until)
+    expect(page.locator("#left-out")).to_contain_text("2 moments lie under this pause")
+    page.get_by_label("Until").fill("soon")
+    expect(page.locator("#id_until_error")).to_contain_text("not an instant")
+
+
 def test_only_the_chosen_kind_of_schedule_is_shown(page: Page) -> None:
     sign_in(page)
     page.goto("/jobs/new/")
@@ -131,7 +161,8 @@ def test_only_the_chosen_kind_of_schedule_is_shown(page: Page) -> None:
 
 def test_no_page_is_wider_than_its_window(page: Page) -> None:
     sign_in(page)
-    job = make.job(make.team(), name="x" * 120, description="y" * 300)
+    new_york = {"cron": "30 2 8-14 * 1", "timezone": "America/New_York"}  # with a long remark
+    job = make.job(make.team(), name="x" * 120, description="y" * 300, schedule=new_york)
     run = make.run(job, reason="z" * 400)
     for path in (
         "/jobs/",
@@ -139,6 +170,7 @@ def test_no_page_is_wider_than_its_window(page: Page) -> None:
         f"/jobs/{job.id}/edit/",
         "/runs/",
         f"/runs/{run.id}/",
+        "/your-zone/",
     ):
         page.goto(path)
         page.wait_for_load_state("networkidle")

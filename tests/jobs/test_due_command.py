@@ -53,6 +53,21 @@ def test_a_zone_that_misleads_is_remarked_on() -> None:
     assert "Etc/GMT+3 is UTC-3" in due("0 0 * * *", "--zone", "Etc/GMT+3")
 
 
+def test_what_an_expression_may_not_say_is_remarked_on() -> None:
+    *moments, remark = due("* 2 * * *", "--count", "3").splitlines()
+    assert len(moments) == 3
+    assert remark.startswith("(The minute is *, so the job is due 60 times an hour")
+
+
+def test_shows_the_readers_clock_too_but_not_in_json() -> None:
+    words = "0 18 * * *", "--zone", "America/New_York", "--after", "2026-01-01T00:00:00Z"
+    reader = *words, "--count", "1", "--reader-zone", "Asia/Tokyo"
+    assert due(*reader).splitlines() == [
+        "2026-01-01T23:00:00Z  2026-01-01T18:00:00-05:00  2026-01-02T08:00:00+09:00"
+    ]
+    assert json.loads(due(*reader, "--json")) == ["2026-01-01T23:00:00Z"]
+
+
 def test_counts_five_from_now_in_utc_unless_told_otherwise() -> None:
     before = datetime.now(UTC)
     found = [schedules.parse_instant(text, "text") for text in json.loads(due("@hourly", "--json"))]
@@ -79,6 +94,7 @@ def test_an_instant_without_an_offset_is_utc() -> None:
         (["0 0 * * *", "--after", "9999-12-31T23:59:59Z"], "calendar ends with the year 9999"),
         (["0 0 * * *", "--count", "0"], "count"),
         (["0 0 * * *", "--count", "many"], "count"),
+        (["0 0 * * *", "--reader-zone", "Mars/Base"], "reader-zone"),
     ],
 )
 def test_what_saving_refuses_exits_2_and_names_the_field(words: list[str], field: str) -> None:

@@ -10,15 +10,20 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from jobs import schedules, zones
-from jobs.schedules import PreviewedMoment, ScheduleError
+from jobs import previews, schedules, zones
+from jobs.plans import Plan
+from jobs.previews import Preview
+from jobs.schedules import ScheduleError
 
 _REFUSED = 2
 _MOST = 10_000
 
 
 class Command(BaseCommand):
-    help = "Print the next due moments of a cron expression; what saving would refuse exits 2."
+    help = (
+        "Print the next due moments of a cron expression: in UTC, on the clock of its zone, and "
+        "what a change of the clock does to them. What saving would refuse exits 2."
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,7 +33,15 @@ class Command(BaseCommand):
             "--after", help="ISO 8601; without an offset it is UTC (default: now)", type=_instant
         )
         parser.add_argument("--count", type=_count, default=5, help=f"1 to {_MOST} (default: 5)")
-        parser.add_argument("--dst", default="once", help="once (the default) or wall")
+        parser.add_argument(
+            "--dst",
+            default="once",
+            help="when the clock changes: once (the default) fires at the end of a gap what the "
+            "gap swallows, and once what comes twice; wall follows the clock",
+        )
+        parser.add_argument(
+            "--reader-zone", help="also show each moment in this zone (not in --json)", type=_zone
+        )
         parser.add_argument("--json", action="store_true", help="a JSON list of UTC instants")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -46,16 +59,24 @@ class Command(BaseCommand):
             due = schedules.moments(found, after, options["count"])
             self.stdout.write(json.dumps([schedules.canonical_instant(moment) for moment in due]))
             return
-        due_in_words = schedules.preview(found, after, options["count"])
-        self.stdout.write("\n".join(_lines(due_in_words, zones.remark(options["zone"]))))
+        preview = previews.of_plan(Plan(found), after, options["count"])
+        self.stdout.write("\n".join(_lines(preview, options["reader_zone"])))
 
 
-def _lines(due: list[PreviewedMoment], remark: str) -> Iterator[str]:
-    for each in due:
-        note = f"  {each.note}" if each.note else ""
-        yield f"{schedules.canonical_instant(each.moment)}  {each.local}{note}"
-    if remark:
-        yield f"({remark})"
+def _lines(preview: Preview, reader: str | None) -> Iterator[str]:
+    for each in preview.moments:
+        shown = [schedules.canonical_instant(each.moment), each.local]
+        if reader:
+            shown.append(each.moment.astimezone(zones.zone(reader)).isoformat())
+        yield "  ".join([*shown, each.note] if each.note else shown)
+    yield from (f"({remark})" for remark in preview.remarks)
+
+
+def _zone(text: str) -> str:
+    try:
+        return zones.check(text)
+    except ScheduleError as error:
+        raise ArgumentTypeError(f"{error.message} {error.hint}") from None
 
 
 def _instant(text: str) -> datetime:

@@ -1,0 +1,64 @@
+"""What stands beside a form while it is filled in: the moments that it makes or leaves out."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from jobs import clock, foresight, previews
+from jobs.forms import PauseForm
+from jobs.models import Job
+from jobs.page_door import fragment, job_for
+from jobs.roles import Act
+from jobs.schedules import ScheduleError
+
+SCHEDULE_FIELDS = (
+    *("cron", "timezone", "dst", "every", "anchor", "at", "several"),
+    *("starts_at", "ends_at"),
+)
+
+
+@fragment
+@require_GET
+def job_preview(request: HttpRequest) -> HttpResponse:
+    """The next moments of the schedule that is being typed, and what it changes in `?job=`."""
+    now, job = clock.now(), _edited(request)
+    found = foresight.with_others(previews.of_typed(request.GET, now), job)
+    context = {
+        "preview": found,
+        "schedule_fields": SCHEDULE_FIELDS,
+        "partial": True,
+        "job": job,
+        "foresight": job and foresight.of_edit(job, found, now),
+    }
+    return render(request, "jobs/_preview.html", context)
+
+
+@fragment
+@require_GET
+def job_pause_preview(request: HttpRequest, job_id: UUID) -> HttpResponse:
+    """What a pause of the job until `?until=` leaves out."""
+    job = job_for(request, job_id, Act.OPERATE)
+    context = {"job": job, "partial": True, **pause_context(job, PauseForm(request.GET))}
+    return render(request, "jobs/_left_out.html", context)
+
+
+def pause_context(job: Job, form: PauseForm) -> dict[str, object]:
+    """What the dialog of a pause says; nothing where the job's zone is gone."""
+    try:
+        pausing = foresight.of_pause(job, form.end, clock.now())
+    except ScheduleError:
+        pausing = None
+    return {"pause": form, "pausing": pausing}
+
+
+def _edited(request: HttpRequest) -> Job | None:
+    if "job" not in request.GET:
+        return None
+    try:
+        return job_for(request, UUID(request.GET["job"]), Act.EDIT)
+    except ValueError:
+        raise Http404 from None

@@ -15,6 +15,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from jobs.job_fields import WINDOW
 from jobs.models import Job
 from tests import make
 from tests.api import Api
@@ -132,6 +133,36 @@ OTHERS: list[tuple[Any, str, dict[str, str], str, str]] = [
 ]
 
 
+# the window, the field that is wrong, what the refusal quotes, its remedy
+WINDOWS: list[tuple[dict[str, str], str, str, str]] = [
+    (
+        {"ends_at": "2020-01-01T00:00:00Z"},
+        "ends_at",
+        "'2020-01-01T00:00:00Z' leaves no moment to fire",
+        "Choose a later one",
+    ),
+    (
+        {"starts_at": "2031-01-01T00:00:00Z", "ends_at": "2030-01-01T00:00:00Z"},
+        "ends_at",
+        "'2030-01-01T00:00:00Z' lies before starts_at",
+        "Choose an end after the start.",
+    ),
+    (
+        {"starts_at": "9999-12-31T23:59:59Z"},
+        "starts_at",
+        "'9999-12-31T23:59:59Z' leaves no moment to fire",
+        "choose an earlier one",
+    ),
+    (
+        {"starts_at": "2030-01-01T00:00"},
+        "starts_at",
+        "'2030-01-01T00:00' has no offset",
+        "with an offset",
+    ),
+    ({"ends_at": "soon"}, "ends_at", "'soon' is not an instant", "Write it as"),
+]
+
+
 @dataclass
 class Doors:
     """One person at the API, at the form and at the command."""
@@ -139,9 +170,9 @@ class Doors:
     api: Api
     browser: Browser
 
-    def refused_by_api(self, schedule: object) -> tuple[str, str]:
+    def refused_by_api(self, schedule: object, **more: str) -> tuple[str, str]:
         """The one problem's field, and all that it says."""
-        answer = self.api.post("jobs/", make.shape(schedule=schedule))
+        answer = self.api.post("jobs/", make.shape(schedule=schedule, **more))
         assert answer.status == 400
         (problem,) = answer.body["errors"]
         assert problem["hint"]
@@ -151,7 +182,7 @@ class Doors:
         """The one field of the schedule that is wrong, and what stands there."""
         page = self.browser.send("/jobs/new/", typed(**fields))
         assert page.status == 422
-        names = ("cron", "timezone", "dst", "every", "anchor", "at", "several")
+        names = ("cron", "timezone", "dst", "every", "anchor", "at", "several", *WINDOW)
         (wrong,) = [(name, said) for name in names if (said := page.error(name))]
         return wrong
 
@@ -210,6 +241,19 @@ def test_other_schedules_are_refused_alike_at_the_form_and_the_api(
             assert name in (path.rpartition(".")[2], "several")
             if name == "several":
                 assert at_form.startswith(f"{path}: "), "which one of them"
+            for said in (told, at_form):
+                assert quoted in said
+                assert remedy in said
+
+
+def test_a_window_is_refused_alike_at_the_form_and_the_api(
+    doors: Doors, subtests: pytest.Subtests
+) -> None:
+    for window, field, quoted, remedy in WINDOWS:
+        with subtests.test(window=window):
+            path, told = doors.refused_by_api({"cron": "@daily"}, **window)
+            name, at_form = doors.refused_by_form(cron="@daily", **window)
+            assert (path, name) == (field, field)
             for said in (told, at_form):
                 assert quoted in said
                 assert remedy in said

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 _TICK = timedelta.resolution
-_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_LATE = 9900  # what has no moment from then on may have had one before the calendar's end
 
 
 @dataclass(frozen=True)
@@ -223,12 +223,12 @@ def _newest(schedule: Schedule, after: datetime, until: datetime) -> datetime | 
 def _never(schedule: Schedule, now: datetime) -> ScheduleError:
     after = f"never fires after {canonical_instant(now.replace(microsecond=0))}"
     match schedule:
-        case Cron(expression) if _next(schedule, _BEGINNING) is None:
-            hint = "Choose a day that its month has, at a time that its zone's clock shows."
-            return ScheduleError("cron", expression, "never fires", hint)
-        case Cron(expression):
+        case Cron(expression) if now.year > _LATE:
             hint = "The calendar ends with the year 9999: begin earlier."
             return ScheduleError("cron", expression, after, hint)
+        case Cron(expression):
+            hint = "Choose a day that its month has, at a time that its zone's clock shows."
+            return ScheduleError("cron", expression, "never fires", hint)
         case Every(seconds):
             return ScheduleError("every", seconds, after, "Choose an earlier anchor.")
         case At(moment):

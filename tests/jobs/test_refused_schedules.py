@@ -75,6 +75,13 @@ ZONES = [
 ]
 # schedule, the field of the API, the page's fields, what is quoted, the remedy
 OTHERS: list[tuple[Any, str, dict[str, str], str, str]] = [
+    (  # each year's second Sunday of March has no two o'clock there
+        {"cron": "*/15 2 * 3 0#2", "timezone": "America/New_York"},
+        "schedule.cron",
+        {"cron": "*/15 2 * 3 0#2", "timezone": "America/New_York"},
+        "never fires.",
+        "at a time that its zone's clock shows",
+    ),
     (
         {"every": 0},
         "schedule.every",

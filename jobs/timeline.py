@@ -49,6 +49,25 @@ class Timeline:
                 return found
         return None
 
+    def newest_moments(self, after: datetime, until: datetime, limit: int) -> list[datetime]:
+        """Those in (after, until], newest first, at most `limit`; found by halving the window."""
+        low, high = after, until
+        while self.count(low, until) > limit:
+            middle = low + (high - low) / 2
+            if self.count(middle, until) >= limit:
+                low = middle
+            else:
+                high = middle
+        return self.moments(low, until, limit)[::-1]
+
+    def at_least(self, after: datetime, until: datetime) -> int:
+        """How many lie in (after, until], those of the densest schedule alone where there are
+        several: counted by arithmetic, whatever the window."""
+        return sum(
+            max(schedules.count_between((one,), start, end) for one in schedule)
+            for schedule, start, end in self._stretches(after, until)
+        )
+
     def version_at(self, moment: datetime) -> int:
         """The number of the version in force at a moment."""
         in_force = self._versions[0]

@@ -1,4 +1,4 @@
-"""A run that a claim is about to write."""
+"""A run of a moment that is about to be written: by a claim, by hand, by a backfill."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uuid import UUID
 from jobs.catch_up import Skipped
 from jobs.schedules import canonical_instant
 from runs.models.run import new_id
-from runs.states import ReviewClass, State
+from runs.states import Origin, ReviewClass, State
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Birth:
     blocked_by: UUID | None = None
     not_before: datetime | None = None
     idempotent: bool = True
+    origin: Origin = Origin.SCHEDULE
+    backfill_id: UUID | None = None
     id: UUID = field(default_factory=new_id)
 
     @classmethod

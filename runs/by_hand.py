@@ -1,17 +1,21 @@
-"""Run a job now, because a person or a program asks for it."""
+"""Run a job because a person or a program asks for it: now, or for a moment that lies behind."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 import structlog
-from django.db import transaction
+from django.db import connection, transaction
 
 from jobs import clock, editing
+from jobs.instants import canonical_instant
 from jobs.models import Job, User
-from runs import idempotency, release
+from runs import claim_rows, idempotency, moments, release
+from runs.birth import Birth
 from runs.models import Run
-from runs.states import Origin, State
+from runs.moments import There
+from runs.states import Origin, ReviewClass, State
 
 log = structlog.get_logger("onebeat.run")
 
@@ -25,6 +29,22 @@ class Busy(Exception):
             f"Run {run.id} of this job is {run.state.lower()}, and the job runs one at a time. "
             "Wait until it has ended, or cancel it."
         )
+
+
+class NotDue(Exception):
+    """The job never was due at this moment. `hint` says which of its moments lie next to it."""
+
+    def __init__(self, problem: str, hint: str) -> None:
+        self.problem, self.hint = problem, hint
+        super().__init__(f"{problem} {hint}")
+
+
+class HasRun(Exception):
+    """The moment has a run already: `run`, or None where it is kept no more."""
+
+    def __init__(self, said: str, run: Run | None) -> None:
+        self.run = run
+        super().__init__(said)
 
 
 def run_now(job_id: UUID, *, by: User | None) -> Run:
@@ -56,6 +76,59 @@ def run_now(job_id: UUID, *, by: User | None) -> Run:
         )
     log.info("run.by_hand", run=str(run.id), job=str(job.id), by=by and by.get_username())
     return run
+
+
+def run_for(job_id: UUID, moment: datetime, *, by: User | None) -> Run:
+    """The run of a moment that was missed or skipped, with the key of that moment and the job as
+    it was then. Raises editing.Gone, NotDue, HasRun, and Busy for a serial job with an active
+    run."""
+    with transaction.atomic():
+        job = _locked(job_id)
+        if there := moments.there(job.id, [moment]).get(moment):
+            return _had(there, moment, by)
+        version = _version_at(job, moment)
+        if job.serial and (busy := release.active_run(job)):
+            raise Busy(busy)
+        birth = Birth(job.id, version, moment, State.CLAIMED, origin=Origin.HAND)
+        with connection.cursor() as cursor:
+            written = claim_rows.insert(cursor, [birth], clock.now())
+        if not written:  # against the lock: the unique index is the last line
+            return _had(moments.there(job.id, [moment])[moment], moment, by)
+    who = by and by.get_username()
+    log.info("run.by_hand", run=str(birth.id), job=str(job.id), moment=str(moment), by=who)
+    return Run.objects.get(id=birth.id)
+
+
+def _had(there: There, moment: datetime, by: User | None) -> Run:
+    """What becomes of a moment that has a run. Raises HasRun, unless that run may be let go."""
+    run = Run.objects.filter(id=there.run_id).first() if there.run_id else None
+    named = canonical_instant(moment)
+    if run is None:
+        ended = f"The run of {named} ended as {there.state}. It is too old to be kept."
+        raise HasRun(ended, None)
+    if run.state == State.WAITING:
+        return _release_held(run, by)
+    if run.state == State.REVIEW and run.review_class == ReviewClass.MISSED:
+        raise HasRun(f"The moment {named} was missed and is in review: decide it there.", run)
+    raise HasRun(f"The moment {named} has a run: {run.id}, which is {run.state}.", run)
+
+
+def _release_held(run: Run, by: User | None) -> Run:
+    """The run that waits, let go by itself. Raises HasRun: what it waits for is in its way."""
+    raise HasRun(f"The run of this moment waits: {run.reason}", run)
+
+
+def _version_at(job: Job, moment: datetime) -> int:
+    """The version of the job that was in force at one of its moments. Raises NotDue."""
+    named = canonical_instant(moment)
+    if moment > clock.now():
+        raise NotDue(f"{named} is yet to come.", "It fires by itself when it is due.")
+    history = moments.of_job(job.id, moment)
+    if not history.between(moment, moment, 1) and not moments.recorded(job.id, moment):
+        near = [canonical_instant(at) for at in history.around(moment) if at is not None]
+        hint = f"Its nearest moments: {', '.join(near)}." if near else "It had no moment near it."
+        raise NotDue(f"The job was not due at {named}.", hint)
+    return history.line.version_at(moment)
 
 
 def _locked(job_id: UUID) -> Job:

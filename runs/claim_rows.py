@@ -11,7 +11,6 @@ from runs.arrays import array
 from runs.birth import Birth
 from runs.idempotency import key_of_moment
 from runs.overlap import Rule
-from runs.states import Origin
 
 
 class DueJob(NamedTuple):
@@ -188,15 +187,16 @@ with born as (
     %(ids)s::uuid[], %(jobs)s::uuid[], %(versions)s::int[], %(keys)s::text[],
     %(dues)s::timestamptz[], %(states)s::text[], %(classes)s::text[], %(reasons)s::text[],
     %(untils)s::timestamptz[], %(counts)s::int[], %(blockers)s::uuid[],
-    %(starts)s::timestamptz[])
+    %(starts)s::timestamptz[], %(origins)s::text[], %(backfills)s::uuid[])
   as b(id, job_id, version, key, due_at, state, review_class, reason, skipped_until,
-       skipped_count, blocked_by, not_before))
+       skipped_count, blocked_by, not_before, origin, backfill_id))
 insert into runs_run
-       (id, job_id, job_version, key, origin, due_at, state, review_class, reason,
+       (id, job_id, job_version, key, origin, backfill_id, due_at, state, review_class, reason,
         skipped_until, skipped_count, blocked_by, serial, effect, attempt, failures, sends,
         created_at, not_before, send_at, finished_at, snapshot, idempotent, max_attempts, backoff,
         cap, retry_unsent, timeout, queue)
-select b.id, b.job_id, b.version, b.key, %(origin)s, b.due_at, b.state, b.review_class, b.reason,
+select b.id, b.job_id, b.version, b.key, b.origin, b.backfill_id, b.due_at, b.state,
+       b.review_class, b.reason,
        b.skipped_until, b.skipped_count, b.blocked_by,
        b.state = 'CLAIMED' and j.overlap <> 'allow', 'none', 0, 0, 0, %(now)s,
        b.not_before,
@@ -225,7 +225,8 @@ def insert(cursor: Any, births: Sequence[Birth], now: datetime) -> int:
         "blockers": array(birth.blocked_by for birth in births),
         "starts": array(birth.not_before for birth in births),
         "counts": array(birth.skipped_count for birth in births),
-        "origin": Origin.SCHEDULE.value,
+        "origins": [birth.origin.value for birth in births],
+        "backfills": array(birth.backfill_id for birth in births),
         "now": now,
     }
     cursor.execute(_INSERT.format(snapshot=_SNAPSHOT_OF_JOB), rows)

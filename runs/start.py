@@ -6,18 +6,31 @@ finds nothing to start.
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID, uuid4
 
+import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
 
-from runs import idempotency, release, transitions
+from jobs.models import Job
+from runs import idempotency, overlap, release, transitions
 from runs.lease import Grant
 from runs.models import Attempt, Run
 from runs.states import STARTABLE, State
 
-_START = """
+log = structlog.get_logger("onebeat.run")
+_STARTABLE = [str(state) for state in STARTABLE]
+
+# The window holds at the start too: nobody asked for this run, it never started, and its moment
+# is older than the job, as it is now, makes up. The condition of a waiting run is the same.
+_TOO_LATE = """
+   r.origin = 'schedule' and r.attempt = 0 and r.review_class = ''
+   and r.due_at < clock_timestamp() - j.catch_up_window * interval '1 second'
+   and exists (select 1 from jsonb_array_elements(j.schedule) part where not part ? 'at')
+   and not exists (select 1 from runs_decision d where d.run_id = r.id)
+"""
+_START = f"""
 update runs_run r
    set state = 'RUNNING', attempt = attempt + 1, lease_id = %(lease)s,
        lease_until = clock_timestamp() + %(length)s * interval '1 second',
@@ -26,15 +39,16 @@ update runs_run r
    and r.stop_asked_at is null
    and (r.not_before is null or r.not_before <= clock_timestamp())
    and (r.state <> 'RETRYING' or r.send_at <= clock_timestamp())
-   and exists (select 1 from jobs_job j where j.id = r.job_id and j.deleted_at is null)
+   and exists (select 1 from jobs_job j where j.id = r.job_id and j.deleted_at is null
+                  and not ({_TOO_LATE}))
 returning attempt, timeout, key, snapshot, started_at
-"""
+"""  # noqa: S608 — words of our own
 
 
 def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | None:
     """The grant, or None when there is nothing to start (another worker has it, it is done,
-    it waits for its retry; or its job was deleted, or it was asked to stop: then the run is
-    cancelled)."""
+    it waits for its retry; or its job was deleted, or it was asked to stop, and the run is
+    cancelled; or it is too late, and it goes the way of a missed moment)."""
     lease_id = lease_id or uuid4()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
@@ -43,12 +57,12 @@ def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | N
                 "run": run_id,
                 "lease": lease_id,
                 "length": settings.LEASE,
-                "startable": [str(state) for state in STARTABLE],
+                "startable": _STARTABLE,
             },
         )
         row = cursor.fetchone()
         if row is None:
-            _cancel_if_unwanted(run_id)
+            _settle_if_unwanted(run_id)
             return None
         token, timeout, key, snapshot, started_at = row
         Attempt.objects.create(
@@ -65,14 +79,46 @@ def granted(run_id: UUID, *, lease_id: UUID) -> Grant | None:
     return Grant(run.id, run.attempt, lease_id, float(run.timeout)) if run else None
 
 
-def _cancel_if_unwanted(run_id: UUID) -> None:
-    unwanted = Q(job__deleted_at__isnull=False) | Q(stop_asked_at__isnull=False)
-    found = Run.objects.filter(unwanted, id=run_id, state__in=STARTABLE)
-    run = found.select_related("job").first()
-    if run is None:
+_UNWANTED = f"""
+select j.deleted_at is not null, r.stop_asked_at is not null, {_TOO_LATE}
+  from runs_run r join jobs_job j on j.id = r.job_id
+ where r.id = %(run)s and r.state = any(%(startable)s)
+"""  # noqa: S608 — words of our own
+
+
+def _settle_if_unwanted(run_id: UUID) -> None:
+    """Cancel, skip or put before a person a run that will not start any more."""
+    if not any(_unwanted(run_id)):
         return
+    run = Run.objects.get(id=run_id)
     job = release.lock(run.job_id)
-    deleted = job.deleted_at is not None
-    reason = "Its job was deleted." if deleted else "It was asked to stop before it started."
-    if transitions.move(run_id, State.CANCELLED, token=run.attempt, reason=reason):
+    deleted, stop_asked, too_late = _unwanted(run_id)  # under the lock once more
+    if deleted:
+        moved = _cancel(run, "Its job was deleted.")
+    elif stop_asked:
+        moved = _cancel(run, "It was asked to stop before it started.")
+    else:
+        moved = too_late and _miss(run, job)
+    if moved:
         release.waiting(job)
+
+
+def _unwanted(run_id: UUID) -> tuple[bool, bool, bool]:
+    """Whether a run that has not started has no job any more, is to stop, or is too late."""
+    with connection.cursor() as cursor:
+        cursor.execute(_UNWANTED, {"run": run_id, "startable": _STARTABLE})
+        return cursor.fetchone() or (False, False, False)
+
+
+def _cancel(run: Run, reason: str) -> bool:
+    return transitions.move(run.id, State.CANCELLED, token=run.attempt, reason=reason)
+
+
+def _miss(run: Run, job: Job) -> bool:
+    """The run of a moment that nobody got to in time goes where a missed one does."""
+    log.warning("start.too_late", run=str(run.id), job=str(job.id), moment=str(run.due_at))
+    said: dict[str, Any] = {"reason": "No worker started it within its catch-up window."}
+    if job.catch_up_policy == "ask":
+        said["review_class"] = overlap.TOO_LATE_CLASS
+        return transitions.move(run.id, State.REVIEW, token=run.attempt, **said)
+    return transitions.move(run.id, State.SKIPPED, token=run.attempt, skipped_count=1, **said)

@@ -34,8 +34,8 @@ S = State
 
 EDGES: dict[State, frozenset[State]] = {
     S.WAITING: frozenset({S.CLAIMED, S.SKIPPED, S.REVIEW, S.CANCELLED}),
-    S.CLAIMED: frozenset({S.ENQUEUED, S.RUNNING, S.REVIEW, S.CANCELLED}),
-    S.ENQUEUED: frozenset({S.ENQUEUED, S.RUNNING, S.REVIEW, S.CANCELLED}),
+    S.CLAIMED: frozenset({S.ENQUEUED, S.RUNNING, S.SKIPPED, S.REVIEW, S.CANCELLED}),
+    S.ENQUEUED: frozenset({S.ENQUEUED, S.RUNNING, S.SKIPPED, S.REVIEW, S.CANCELLED}),
     S.RUNNING: frozenset({S.SUCCEEDED, S.RETRYING, S.DEAD, S.REVIEW, S.CLAIMED, S.CANCELLED}),
     S.RETRYING: frozenset({S.ENQUEUED, S.RUNNING, S.REVIEW, S.CANCELLED}),
     S.DEAD: frozenset({S.CLAIMED, S.WAITING, S.CLOSED}),
@@ -49,6 +49,7 @@ FINAL = frozenset(state for state, onward in EDGES.items() if not onward)
 RESTING = frozenset({S.DEAD, S.REVIEW})  # until a person acts
 ACTIVE = frozenset({S.CLAIMED, S.ENQUEUED, S.RUNNING, S.RETRYING})
 STARTABLE = frozenset({S.CLAIMED, S.ENQUEUED, S.RETRYING})
+UNDER_WAY = ACTIVE | {S.WAITING}  # neither ended nor resting
 TAKEN_BACK_FROM = STARTABLE | {S.WAITING}  # what a person may cancel
 BORN = frozenset({S.CLAIMED, S.WAITING, S.SKIPPED, S.REVIEW})  # what a claim may write
 
@@ -73,3 +74,4 @@ class Origin(StrEnum):
 
     SCHEDULE = "schedule"
     HAND = "hand"
+    BACKFILL = "backfill"

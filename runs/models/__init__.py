@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from runs.models.attempt import Attempt
+from runs.models.backfill import Backfill
 from runs.models.beat import Beat
 from runs.models.decision import Decision
 from runs.models.idempotency_key import IdempotencyKey
 from runs.models.run import Run
 from runs.models.tombstone import Tombstone
 
-__all__ = ["Attempt", "Beat", "Decision", "IdempotencyKey", "Run", "Tombstone"]
+__all__ = ["Attempt", "Backfill", "Beat", "Decision", "IdempotencyKey", "Run", "Tombstone"]

@@ -42,6 +42,14 @@ class Run(models.Model):
     job_version = models.PositiveIntegerField()
     key = models.CharField(max_length=200)
     origin = models.CharField(max_length=8)
+    backfill = models.ForeignKey(
+        "runs.Backfill",
+        on_delete=models.DO_NOTHING,
+        null=True,
+        blank=True,
+        db_index=False,
+        db_constraint=False,
+    )
     due_at = models.DateTimeField(null=True, blank=True)
     skipped_until = models.DateTimeField(null=True, blank=True)
     skipped_count = models.PositiveIntegerField(null=True, blank=True)
@@ -81,6 +89,7 @@ class Run(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     job_id: UUID
+    backfill_id: UUID | None
     objects: ClassVar[models.Manager[Run]] = RunQuerySet.as_manager()
 
     class Meta:
@@ -136,6 +145,11 @@ class Run(models.Model):
                 condition=Q(origin=Origin.HAND) | Q(due_at__isnull=False),
                 name="only_a_run_by_hand_has_no_moment",
             ),
+            models.CheckConstraint(
+                condition=Q(origin=Origin.BACKFILL, backfill__isnull=False)
+                | (~Q(origin=Origin.BACKFILL) & Q(backfill__isnull=True)),
+                name="backfilled_iff_of_a_backfill",
+            ),
         )
         indexes = (
             models.Index(
@@ -148,6 +162,11 @@ class Run(models.Model):
             models.Index(fields=("id",), condition=Q(state=State.DEAD), name="dead_letters"),
             models.Index(fields=("job", "id"), name="runs_of_a_job"),
             models.Index(fields=("job",), condition=Q(state=State.WAITING), name="waiting_runs"),
+            models.Index(
+                fields=("backfill", "state"),
+                condition=Q(backfill__isnull=False),
+                name="runs_of_a_backfill",
+            ),
             # With the constraint on serial runs: whatever may be in another run's way.
             models.Index(
                 fields=("job",),

@@ -46,6 +46,19 @@ def instant_to_come(data: dict[str, Any], field: str, now: datetime) -> datetime
     return instant
 
 
+def instant(data: dict[str, Any], field: str) -> datetime | None:
+    """An instant; None where it is left out or null."""
+    return None if data.get(field) is None else parse_instant(data[field], field)
+
+
+def flag(data: dict[str, Any], field: str) -> bool:
+    """True or false; false where it is left out."""
+    given = data.get(field, False)
+    if not isinstance(given, bool):
+        raise BadRequest(Problem(field, "must be true or false."))
+    return given
+
+
 def whole_number(data: Mapping[str, Any], field: str, most: int = 2**31 - 1) -> int | None:
     """A whole number from 0 to `most`; None where it is left out or null."""
     given = data.get(field)

@@ -60,6 +60,11 @@ class Plan:
         """How many moments lie in `after` < moment ≤ `until`."""
         return schedules.count_between(self.schedules, self._from(after), self._until(until))
 
+    def at_most(self, after: datetime, until: datetime) -> int:
+        """The same, one that several schedules share counted for each: by arithmetic alone."""
+        window = self._from(after), self._until(until)
+        return sum(schedules.count_between((one,), *window) for one in self.schedules)
+
     def newest(self, after: datetime, until: datetime) -> datetime | None:
         """The newest moment in `after` < moment ≤ `until`."""
         return schedules.newest_between(self.schedules, self._from(after), self._until(until))

@@ -60,13 +60,10 @@ class Timeline:
                 high = middle
         return self.moments(low, until, limit)[::-1]
 
-    def at_least(self, after: datetime, until: datetime) -> int:
-        """How many lie in (after, until], those of the densest schedule alone where there are
-        several: counted by arithmetic, whatever the window."""
-        return sum(
-            max(schedules.count_between((one,), start, end) for one in schedule)
-            for schedule, start, end in self._stretches(after, until)
-        )
+    def at_most(self, after: datetime, until: datetime) -> int:
+        """How many lie in (after, until], one that several schedules share counted for each of
+        them: by arithmetic, whatever the window."""
+        return sum(plan.at_most(start, end) for plan, start, end in self._stretches(after, until))
 
     def version_at(self, moment: datetime) -> int:
         """The number of the version in force at a moment."""

@@ -6,6 +6,7 @@ Each opens one arrow. Whoever comes too late is sent to the run with who was fas
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from uuid import UUID
 
 from django.contrib import messages
@@ -14,37 +15,73 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from jobs import editing
+from jobs.instants import canonical_instant
+from jobs.models import Job, User
 from jobs.page_door import job_for, page, person
 from jobs.roles import Act
-from runs import by_hand, replay
+from runs import by_hand, moments, replay
 from runs import cancel as cancelling
 from runs import review as reviewing
 from runs.decisions import NoteMissing, Stale
-from runs.forms import DecisionForm, NoteForm
+from runs.forms import NOW, DecisionForm, NoteForm, RunNowForm
 from runs.models import Run
 from runs.page_door import listed, run_for
-from runs.states import ACTIVE
+from runs.states import ACTIVE, ReviewClass, State
 from runs.views import run_page
 
 
 @page
 @require_http_methods(["GET", "POST"])
 def run_now(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Run a job now. GET says what that means and asks."""
+    """Run a job now, or for a moment that was not carried out. GET says what that means and
+    asks; one click without a choice asks too, where there is one."""
     job = job_for(request, job_id, Act.OPERATE)
     if request.method == "GET":
-        active = listed(request).filter(job=job, state__in=ACTIVE).first()
-        return render(request, "runs/run_now.html", {"job": job, "active": active})
+        return _run_now_page(request, job, RunNowForm())
+    if "moment" not in request.POST and "offered" not in request.POST:
+        if moments.on_offer(job.id, 1):
+            return redirect("job-run-now", job.id)
+        return _start(request, job, RunNowForm({"moment": NOW}))
+    return _start(request, job, RunNowForm(request.POST))
+
+
+def _start(request: HttpRequest, job: Job, form: RunNowForm) -> HttpResponse:
+    if not form.is_valid():
+        return _run_now_page(request, job, form, status=422)
     try:
-        run = by_hand.run_now(job.id, by=person(request))
+        run = _run_of(job, form.chosen, person(request))
     except editing.Gone:
         messages.error(request, f"Somebody deleted {job.name} meanwhile. Nothing was run.")
         return redirect("jobs")
-    except by_hand.Busy as busy:
-        messages.error(request, f"Nothing was started. {busy}")
-        return redirect("run", busy.run.id)
+    except by_hand.NotDue as wrong:
+        form.add_error("moment", str(wrong))
+        return _run_now_page(request, job, form, status=422)
+    except (by_hand.Busy, by_hand.HasRun) as found:
+        messages.error(request, f"Nothing was started. {found}")
+        return redirect("run", found.run.id) if found.run else redirect("job-run-now", job.id)
     messages.success(request, f"A run of {job.name} is on its way.")
     return redirect("run", run.id)
+
+
+def _run_of(job: Job, moment: datetime | None, by: User) -> Run:
+    return by_hand.run_for(job.id, moment, by=by) if moment else by_hand.run_now(job.id, by=by)
+
+
+def _run_now_page(
+    request: HttpRequest, job: Job, form: RunNowForm, status: int = 200
+) -> HttpResponse:
+    runs = listed(request).filter(job=job)
+    context = {
+        "job": job,
+        "form": form,
+        "active": runs.filter(state__in=ACTIVE).first(),
+        "offered": [(canonical_instant(at), at) for at in moments.on_offer(job.id, _OFFERED)],
+        "missed": runs.filter(state=State.REVIEW, review_class=ReviewClass.MISSED)[:_OFFERED],
+    }
+    return render(request, "runs/run_now.html", context, status=status)
+
+
+_OFFERED = 5  # of the newest moments
 
 
 @page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from rest_framework.response import Response
 from jobs import access, asked, paging
 from jobs.api_door import Door
 from jobs.definitions import Problem
+from jobs.models import User
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
 from runs import api_shapes, by_hand, cancel, replay, review
@@ -28,13 +30,15 @@ class RunsDoor(Door):
     """`runs/`: the team's runs, newest first."""
 
     def get(self, request: Request) -> Response:
-        """The runs of `?job=`, of `?team=`, in any `?state=`."""
-        asked.parameters(request, ("job", "state", "team", *paging.PARAMETERS))
+        """The runs of `?job=`, of `?team=`, of `?backfill=`, in any `?state=`."""
+        asked.parameters(request, ("job", "state", "team", "backfill", *paging.PARAMETERS))
         rows = _runs(request).select_related(None).only(*api_shapes.COLUMNS)
         if (job_id := asked.identifier(request, "job")) is not None:
             rows = rows.filter(job_id=job_id)
         if (slug := asked.slug(request, "team")) is not None:
             rows = rows.filter(job__team__slug=slug)
+        if (backfill_id := asked.identifier(request, "backfill")) is not None:
+            rows = rows.filter(backfill_id=backfill_id)
         if states := asked.choices(request, "state", tuple(State)):
             rows = rows.filter(state__in=states)
         return paging.page(request, rows, ("-id",), api_shapes.of_run)
@@ -53,13 +57,16 @@ class RunNowDoor(Door):
     """`jobs/{id}/run/`."""
 
     def post(self, request: Request, job_id: UUID) -> Response:
-        """A run of the job by hand, 201; 409 where one is active and the job has them in turn."""
+        """A run of the job by hand, 201: now, or that of the moment `for`. 409 where one is
+        active and the job has them in turn, or the moment has a run."""
         job = access.job(request, job_id, Act.OPERATE)
-        asked.members(request, ())
+        moment = asked.instant(asked.members(request, ("for",)), "for")
         try:
-            run = by_hand.run_now(job.id, by=access.person(request))
-        except by_hand.Busy as busy:
-            raise _conflict(request, busy) from None
+            run = _run_of(job.id, moment, access.person(request))
+        except (by_hand.Busy, by_hand.HasRun) as found:
+            raise _conflict(request, found) from None
+        except by_hand.NotDue as wrong:
+            raise BadRequest(Problem("for", wrong.problem, wrong.hint)) from None
         headers = {"Location": _address(request, run)}
         return Response(api_shapes.of_run(run), status=201, headers=headers)
 
@@ -130,6 +137,12 @@ def _run(request: Request, run_id: UUID, act: Act) -> Run:
     return run
 
 
+def _run_of(job_id: UUID, moment: datetime | None, by: User) -> Run:
+    if moment is None:
+        return by_hand.run_now(job_id, by=by)
+    return by_hand.run_for(job_id, moment, by=by)
+
+
 def _seen(request: Request, data: dict[str, Any]) -> dict[str, Any]:
     """What a decision is told of the one who takes it."""
     return {
@@ -150,9 +163,11 @@ def _said(request: Request) -> Iterator[None]:
         raise _conflict(request, stale) from None
 
 
-def _conflict(request: Request, found: Stale | by_hand.Busy) -> Conflict:
-    """Names the run that is in the way, as it is now."""
+def _conflict(request: Request, found: Stale | by_hand.Busy | by_hand.HasRun) -> Conflict:
+    """Names the run that is in the way, as it is now; there is none where it was pruned."""
     run = found.run
+    if run is None:
+        return Conflict(str(found))
     return Conflict(str(found), run=_address(request, run), state=run.state, attempt=run.attempt)
 
 

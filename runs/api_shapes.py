@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.api_shapes import instant
-from runs.models import Attempt, Decision, Run
+from runs import backfill
+from runs.backfill_range import Preview
+from runs.models import Attempt, Backfill, Decision, Run
 
 COLUMNS = (
     "id",
@@ -18,6 +20,7 @@ COLUMNS = (
     "failures",
     "reason",
     "origin",
+    "backfill_id",
     "review_class",
     "skipped_until",
     "skipped_count",
@@ -44,6 +47,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "failures": run.failures,
         "reason": run.reason,
         "origin": run.origin,
+        "backfill": run.backfill_id and str(run.backfill_id),
         "review_class": run.review_class,
         "skipped_until": instant(run.skipped_until),
         "skipped_count": run.skipped_count,
@@ -65,6 +69,38 @@ def with_evidence(run: Run) -> dict[str, Any]:
         **of_run(run),
         "attempts": [_of_attempt(attempt) for attempt in attempts],
         "decisions": [_of_decision(decision) for decision in decisions],
+    }
+
+
+def of_backfill(found: Backfill) -> dict[str, Any]:
+    """A backfill and how far it has come; `runs` counts its runs by state."""
+    return {
+        "id": str(found.id),
+        "job": str(found.job_id),
+        "from": instant(found.since),
+        "to": instant(found.until),
+        "reverse": found.reverse,
+        "max_active": found.max_active,
+        "state": found.state,
+        "reason": found.reason,
+        "moments": found.moments,
+        "made": found.made,
+        "passed": found.passed,
+        "runs": backfill.counts(found),
+        "by": found.by.get_username() if found.by else None,
+        "created_at": instant(found.created_at),
+        "finished_at": instant(found.finished_at),
+    }
+
+
+def of_preview(found: Preview) -> dict[str, Any]:
+    """What a backfill would do."""
+    return {
+        "moments": found.moments,
+        "first": instant(found.first),
+        "last": instant(found.last),
+        "existing": found.existing,
+        "to_run": found.to_run,
     }
 
 

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import api
+from runs import api, backfill_api
 
 urlpatterns = [
     path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
+    path(
+        "jobs/<uuid:job_id>/backfill/",
+        backfill_api.BackfillsDoor.as_view(),
+        name="api-job-backfill",
+    ),
+    path("backfills/<uuid:backfill_id>/", backfill_api.BackfillDoor.as_view(), name="api-backfill"),
+    path(
+        "backfills/<uuid:backfill_id>/stop/",
+        backfill_api.StopDoor.as_view(),
+        name="api-backfill-stop",
+    ),
     path("runs/", api.RunsDoor.as_view(), name="api-runs"),
     path("runs/<uuid:run_id>/", api.RunDoor.as_view(), name="api-run"),
     path("runs/<uuid:run_id>/decide/", api.DecideDoor.as_view(), name="api-run-decide"),

@@ -31,11 +31,12 @@ class Window:
 @dataclass(frozen=True)
 class Counts:
     """Runs for moments in the window; those of them that began before their moment; those
-    beyond the first for one moment."""
+    beyond the first for one moment; those that somebody asked for (by hand, or a backfill)."""
 
     runs: int = 0
     early: int = 0
     doubled: int = 0
+    asked: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def lines(jobs: Sequence[UUID], window: Window) -> dict[UUID, Line | None]:
 _COUNTS = """
 select job_id, count(*),
        count(*) filter (where origin = 'schedule' and least(created_at, started_at) < due_at),
-       count(*) - count(distinct due_at)
+       count(*) - count(distinct due_at), count(*) filter (where origin <> 'schedule')
   from runs_run
  where job_id = any(%(jobs)s) and due_at > %(after)s and due_at <= %(until)s
    and state <> 'SKIPPED'

@@ -1,7 +1,7 @@
 """One replica of the scheduler: `celery -A config beat`, on as many hosts as wanted.
 
-Thin: reads the database's clock, then claim, enqueue, rescue. Any error is caught, logged, and
-its connection dropped, since an exception that leaves `tick` ends the process.
+Thin: reads the database's clock, then claim, enqueue, backfill, rescue. Any error is caught,
+logged, and its connection dropped, since an exception that leaves `tick` ends the process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import connection
 
 from jobs import beat_tasks, clock
-from runs import claim, enqueue, rescue
+from runs import backfill, claim, enqueue, rescue
 from runs.bounds import Bound
 from runs.members import Member
 from runs.publishing import publisher
@@ -73,6 +73,7 @@ class Scheduler(beat.Scheduler):
         """One look; seconds until the next. Never raises."""
         self._safely(self._join)
         more = self._safely(self._work)
+        more = self._safely(backfill.advance_all) or more
         self._safely(self._look_after)
         return _LEAST_SLEEP if more else self._safely(self._sleep) or TICK
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, cast
 
 from django import forms
 from django.db.models import Q, QuerySet
 
+from jobs.instants import parse_instant
 from jobs.models import Job
+from jobs.schedule_errors import ScheduleError
 from runs.models import Run
 from runs.review import Choice
 from runs.templatetags.states import WORDS
 
 _MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
+NOW = "now"
 _CHOICES = (("happened", "It happened"), ("run_again", "Run it again"), ("close", "Close it"))
 
 
@@ -73,6 +77,7 @@ class RunFilter(forms.Form):
     job = forms.UUIDField(
         label="Job’s id", required=False, widget=forms.TextInput(attrs={**_MONO, "size": "36"})
     )
+    backfill = forms.UUIDField(required=False, widget=forms.HiddenInput())
     before = forms.UUIDField(required=False, widget=forms.HiddenInput())
 
     def __init__(self, data: Any, *, teams: list[str]) -> None:
@@ -84,13 +89,19 @@ class RunFilter(forms.Form):
         if not self.is_valid():
             return rows.none()
         asked = self.cleaned_data
-        columns = {"state": "state", "team": "job__team__slug", "job": "job_id", "before": "id__lt"}
+        columns = {
+            "state": "state",
+            "team": "job__team__slug",
+            "job": "job_id",
+            "backfill": "backfill_id",
+            "before": "id__lt",
+        }
         return rows.filter(**{columns[name]: value for name, value in asked.items() if value})
 
     @property
     def narrowed(self) -> bool:
         """Whether an empty list may be the filter's doing."""
-        return any(self.data.get(name) for name in ("state", "team", "job", "before"))
+        return any(self.data.get(name) for name in ("state", "team", "job", "backfill", "before"))
 
 
 class NoteForm(forms.Form):
@@ -110,6 +121,26 @@ class NoteForm(forms.Form):
     def said(self) -> tuple[int | None, str]:
         """The token and the note of a valid form."""
         return self.cleaned_data["token"], self.cleaned_data["note"]
+
+
+class RunNowForm(forms.Form):
+    """Which run: that of a moment, or one of now. `chosen` is the moment, or None for now."""
+
+    moment = forms.CharField(
+        max_length=40,
+        error_messages={"required": "Choose what to run. Nothing was started."},
+    )
+
+    chosen: datetime | None = None
+
+    def clean_moment(self) -> str:
+        text: str = self.cleaned_data["moment"]
+        if text != NOW:
+            try:
+                self.chosen = parse_instant(text, "moment")
+            except ScheduleError as error:
+                raise forms.ValidationError(f"{error.message} {error.hint}") from None
+        return text
 
 
 class DecisionForm(NoteForm):

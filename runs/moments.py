@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q
 
-from jobs import schedules
+from jobs.plans import Plan
 from jobs.schedule_errors import ScheduleError
 from jobs.timeline import Timeline, Version
 from runs import claim_rows
@@ -32,13 +32,21 @@ class History:
 
     def between(self, first: datetime, last: datetime, limit: int) -> list[datetime]:
         """The moments from `first` to `last`, both included, oldest first, at most `limit`."""
-        after = max(first - TICK, self.began_at)
+        after = self._before(first)
         return self.line.moments(after, last, limit) if after < last else []
+
+    def count(self, first: datetime, last: datetime) -> int:
+        """How many there are from `first` to `last`, both included."""
+        after = self._before(first)
+        return self.line.count(after, last) if after < last else 0
 
     def newest(self, first: datetime, last: datetime, limit: int) -> list[datetime]:
         """The same, newest first."""
-        after = max(first - TICK, self.began_at)
+        after = self._before(first)
         return self.line.newest_moments(after, last, limit) if after < last else []
+
+    def _before(self, first: datetime) -> datetime:
+        return first - TICK if first > self.began_at else self.began_at
 
     def around(self, moment: datetime) -> tuple[datetime | None, datetime | None]:
         """The moments before and after this one, as far as its version tells."""
@@ -56,7 +64,7 @@ def of_job(job_id: UUID, since: datetime) -> History:
     with connection.cursor() as cursor:
         rows = claim_rows.versions_since(cursor, job_id, since)
     versions = [
-        Version(number, began, None if idle else schedules.load(json.loads(text)))
+        Version(number, began, None if idle else Plan.load(json.loads(text)))
         for number, began, idle, text in rows
     ]
     return History(versions[0].began_at, Timeline(versions))
@@ -89,6 +97,24 @@ def there(job_id: UUID, moments: Sequence[datetime]) -> dict[datetime, There]:
     return {at: There(run_id, state) for at, run_id, state in sorted(rows, key=_runs_last)}
 
 
+_HOW_MANY = """
+select count(*) from (
+  select due_at from runs_run
+   where job_id = %(job)s and due_at between %(first)s and %(last)s and state <> 'SKIPPED'
+  union
+  select due_at from runs_tombstone
+   where job_id = %(job)s and due_at between %(first)s and %(last)s) found
+"""
+
+
+def how_many_there(job_id: UUID, first: datetime, last: datetime) -> int:
+    """How many moments from `first` to `last` have a run, or the tombstone of one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_HOW_MANY, {"job": job_id, "first": first, "last": last})
+        (count,) = cursor.fetchone()
+    return int(count)
+
+
 def _runs_last(row: tuple[datetime, UUID | None, str]) -> bool:
     return row[1] is not None
 
@@ -100,7 +126,8 @@ def recorded(job_id: UUID, moment: datetime) -> bool:
     return Run.objects.filter(ends, job_id=job_id, state=State.SKIPPED).exists()
 
 
-_RECORDS = 10  # newest records of skipped moments that are looked at
+_RECORDS = 10  # newest records of skipped moments that are looked at,
+_OF_EACH = 20  # and the newest moments of each
 
 
 def on_offer(job_id: UUID, count: int) -> list[datetime]:
@@ -109,13 +136,11 @@ def on_offer(job_id: UUID, count: int) -> list[datetime]:
     skipped = Run.objects.filter(job_id=job_id, state=State.SKIPPED, due_at__isnull=False)
     rows = skipped.order_by("-id").values_list("due_at", "skipped_until")[:_RECORDS]
     records = [(first, last or first) for first, last in rows if first is not None]
-    found = {end for record in records for end in record} | _within(job_id, records, count)
+    found = {end for record in records for end in record} | _within(job_id, records)
     return sorted(found - there(job_id, [*found]).keys(), reverse=True)[:count]
 
 
-def _within(
-    job_id: UUID, records: Sequence[tuple[datetime, datetime]], count: int
-) -> set[datetime]:
+def _within(job_id: UUID, records: Sequence[tuple[datetime, datetime]]) -> set[datetime]:
     """The newest moments of records that cover several."""
     several = [(first, last) for first, last in records if first < last]
     if not several:
@@ -124,4 +149,4 @@ def _within(
         history = of_job(job_id, min(first for first, _ in several))
     except ScheduleError:  # the ends of the records are known all the same
         return set()
-    return {at for first, last in several for at in history.newest(first, last, count)}
+    return {at for first, last in several for at in history.newest(first, last, _OF_EACH)}

@@ -26,7 +26,7 @@ _STARTABLE = [str(state) for state in STARTABLE]
 # is older than the job, as it is now, makes up. The condition of a waiting run is the same.
 _TOO_LATE = """
    r.origin = 'schedule' and r.attempt = 0 and r.review_class = ''
-   and r.due_at < clock_timestamp() - j.catch_up_window * interval '1 second'
+   and r.due_at < clock_timestamp() - (j.catch_up_window + j.start_delay) * interval '1 second'
    and exists (select 1 from jsonb_array_elements(j.schedule) part where not part ? 'at')
    and not exists (select 1 from runs_decision d where d.run_id = r.id)
 """

@@ -39,11 +39,16 @@ def tell(run: Run, attempts: Iterable[Attempt], decisions: Iterable[Decision]) -
     return [*found[:1], *(_after(before, entry) for before, entry in pairwise(found))]
 
 
+_BORN: dict[str, str] = {
+    Origin.HAND: "Asked for by hand",
+    Origin.BACKFILL: "Written down by a backfill",
+}
+
+
 def _birth(run: Run) -> Iterator[Entry]:
     if run.due_at:
         yield Entry(run.due_at, "claimed", "Due")
-    asked = run.origin == Origin.HAND
-    title = "Asked for by hand" if asked else "Written down by a beat"
+    title = _BORN.get(run.origin, "Written down by a beat")
     yield Entry(run.created_at, "claimed", title, f"version {run.job_version} of the job")
 
 

@@ -2,13 +2,21 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import action_views, views
+from runs import action_views, backfill_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("jobs/", views.jobs, name="jobs"),
     path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),
     path("jobs/<uuid:job_id>/run-now/", action_views.run_now, name="job-run-now"),
+    path("jobs/<uuid:job_id>/backfill/", backfill_views.job_backfill, name="job-backfill"),
+    path("backfills/<uuid:backfill_id>/", backfill_views.backfill_page, name="backfill"),
+    path(
+        "backfills/<uuid:backfill_id>/progress/",
+        backfill_views.backfill_progress,
+        name="backfill-progress",
+    ),
+    path("backfills/<uuid:backfill_id>/stop/", backfill_views.backfill_stop, name="backfill-stop"),
     path("runs/", views.runs, name="runs"),
     path("runs/<uuid:run_id>/", views.run, name="run"),
     path("runs/<uuid:run_id>/decide/", action_views.decide, name="run-decide"),

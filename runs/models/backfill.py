@@ -82,5 +82,9 @@ class Backfill(models.Model):
         )
         indexes = (models.Index(fields=("job", "id"), name="backfills_of_a_job"),)
 
+    @property
+    def is_open(self) -> bool:
+        return self.state == Progress.OPEN
+
     def __str__(self) -> str:
         return f"backfill {self.id}"

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from jobs.api_shapes import masked_target
 from jobs.read_only_admin import ReadOnlyAdmin
-from runs.models import Attempt, Beat, Decision, IdempotencyKey, Run, Tombstone
+from runs.models import Attempt, Backfill, Beat, Decision, IdempotencyKey, Run, Tombstone
 from runs.states import State
 
 
@@ -67,6 +67,15 @@ class DecisionAdmin(ReadOnlyAdmin):
 
     list_display = ("run_id", "decision", "by", "at", "from_state", "to_state", "attempt")
     list_select_related = ("by",)
+    ordering = ("-id",)
+
+
+@admin.register(Backfill)
+class BackfillAdmin(ReadOnlyAdmin):
+    """Backfills, newest first."""
+
+    list_display = ("id", "job", "since", "until", "state", "made", "passed", "by", "created_at")
+    list_select_related = ("job", "by")
     ordering = ("-id",)
 
 

@@ -12,7 +12,7 @@ from jobs.models import Job, Membership, Team, User
 from jobs.offer import offered
 from jobs.roles import Role
 from runs import idempotency
-from runs.models import Run
+from runs.models import Backfill, Run
 from runs.states import ACTIVE, FINAL, STARTABLE, Origin, ReviewClass, State
 
 
@@ -122,3 +122,11 @@ def run(job: Job, state: State = State.CLAIMED, **columns: Any) -> Run:
     if state is State.SKIPPED:
         row |= {"skipped_count": 1}
     return Run.objects.create(**{**row, **columns})
+
+
+def backfill(job: Job, **columns: Any) -> Backfill:
+    """An open backfill of the job's last hour, which no beat has carried on yet."""
+    now = clock.now()
+    since = now - timedelta(hours=1)
+    row = {"since": since, "until": now, "cursor": since, "created_at": now, "moments": 1}
+    return Backfill.objects.create(job=job, **{**row, **columns})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from jobs.models import Job, Membership, Team
 from jobs.roles import Role
-from runs.models import Run
+from runs.models import Backfill, Run
 from runs.states import State
 from tests import make
 from tests.api import Api
+from tests.runs.histories import aged
 
 pytestmark = pytest.mark.django_db
 
@@ -33,6 +35,9 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-job-run": {"POST": "operator"},
     "api-job-due": {"GET": "viewer"},
     "api-job-versions": {"GET": "viewer"},
+    "api-job-backfill": {"GET": "viewer", "POST": "operator"},
+    "api-backfill": {"GET": "viewer"},
+    "api-backfill-stop": {"POST": "operator"},
     "api-runs": {"GET": "viewer"},
     "api-run": {"GET": "viewer"},
     "api-run-decide": {"POST": "operator"},
@@ -40,12 +45,14 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-run-discard": {"POST": "operator"},
     "api-run-cancel": {"POST": "operator"},
 }
+NOW = "2026-01-01T00:00:00Z"
 NOWHERE = "api-nowhere"
 INDEX = "api-index"  # which tells everybody with a token the same
 LISTS = ("api-jobs", "api-runs")  # where another team sees its own, not a 404
 BODIES: dict[str, object] = {
     "api-jobs": make.shape(name="new", team="payments"),
     "api-job": make.shape(name="edited"),
+    "api-job-backfill": {"from": NOW, "to": NOW, "dry_run": True},
     "api-run-decide": {"decision": "close", "note": "Looked."},
     "api-run-replay": {"note": "Mended."},
     "api-run-discard": {"note": "Of no use."},
@@ -60,16 +67,19 @@ class Stage:
     team: Team
     job: Job
     run: Run
+    backfill: Backfill
 
     def path(self, route: str) -> str:
         pattern = str(patterns()[route])
         path = pattern.replace("<uuid:job_id>", str(self.job.id))
+        path = path.replace("<uuid:backfill_id>", str(self.backfill.id))
         return path.replace("<uuid:run_id>", str(self.run.id))
 
     def as_it_is(self) -> list[Any]:
         """What may not change where a request is refused."""
         jobs = Job.objects.order_by("id").values_list("id", "version", "team", "deleted_at")
-        return [*jobs, *Run.objects.order_by("id").values_list("id", "state")]
+        backfills = Backfill.objects.order_by("id").values_list("id", "state")
+        return [*jobs, *Run.objects.order_by("id").values_list("id", "state"), *backfills]
 
 
 def patterns() -> dict[str, str]:
@@ -93,8 +103,8 @@ def _api(found: list[Any], prefix: str) -> Iterator[URLPattern]:
 def stage(route: str) -> Stage:
     team = make.team()
     state = STATES.get(route, State.DEAD)
-    job = make.job(team, idempotent=state is not State.REVIEW)
-    return Stage(team, job, make.run(job, state))
+    job = aged(make.job(team, idempotent=state is not State.REVIEW), timedelta(days=9999))
+    return Stage(team, job, make.run(job, state), make.backfill(job))
 
 
 def api_of(who: str, team: Team) -> Api:

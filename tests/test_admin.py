@@ -72,6 +72,7 @@ def one_of_each(team: Team, staff: User) -> None:
         expires_at=now,
     )
     Beat.objects.create(name="b", host="h", pid=1, tzdata="2026.1", started_at=now, seen_at=now)
+    make.backfill(job)
     Tombstone.objects.create(job=job, due_at=now, ending="SUCCEEDED")
 
 

@@ -12,7 +12,7 @@ from django.urls import URLPattern
 from jobs import urls as jobs_urls
 from jobs.models import Job, User
 from runs import urls as runs_urls
-from runs.models import Run
+from runs.models import Backfill, Run
 from runs.states import State
 from tests import make
 
@@ -40,6 +40,10 @@ PAGES = {
     "job-delete": Rule("editor", "editor"),
     "job-runs": Rule("viewer", None),
     "job-run-now": Rule("operator", "operator"),
+    "job-backfill": Rule("operator", "operator"),
+    "backfill": Rule("viewer", None),
+    "backfill-progress": Rule("viewer", None),
+    "backfill-stop": Rule(None, "operator"),
     "runs": Rule("viewer", None),
     "run": Rule("viewer", None),
     "run-decide": Rule(None, "operator"),
@@ -74,7 +78,11 @@ def run(job: Job) -> Run:
 def address(name: str, job: Job, run: Run) -> str:
     """Where the page of this name stands for this job and run."""
     route = next(str(one.pattern) for one in routes() if one.name == name)
-    return "/" + route.replace("<uuid:job_id>", str(job.id)).replace("<uuid:run_id>", str(run.id))
+    path = route.replace("<uuid:job_id>", str(job.id)).replace("<uuid:run_id>", str(run.id))
+    if "<uuid:backfill_id>" in path:
+        found = Backfill.objects.filter(job=job).first() or make.backfill(job)
+        path = path.replace("<uuid:backfill_id>", str(found.id))
+    return "/" + path
 
 
 def test_every_page_has_a_rule() -> None:
@@ -132,9 +140,19 @@ def test_a_role_does_what_it_may_and_no_more(
 def test_a_viewer_sees_no_button_that_would_be_refused(job: Job, run: Run) -> None:
     client = Client()
     client.force_login(make.viewer(make.team()))
-    for name in ("jobs", "job", "run", "review"):
+    for name in ("jobs", "job", "run", "review", "backfill"):
         page = client.get(address(name, job, run)).content.decode()
-        for path in ("pause", "resume", "edit", "delete", "run-now", "decide", "replay", "new"):
+        for path in (
+            "pause",
+            "resume",
+            "edit",
+            "delete",
+            "run-now",
+            "decide",
+            "replay",
+            "new",
+            "stop",
+        ):
             assert f"/{path}/" not in page.partition("<main")[2], (name, path)
 
 

@@ -104,6 +104,41 @@ def test_skipped_moments_and_tombstones_account_for_theirs(now: datetime) -> Non
     assert f"{report.due} moments due: {report.runs} runs, 11 skipped, 1 runs no longer" in text
 
 
+def test_a_moment_that_was_skipped_and_is_backfilled_is_no_gap(now: datetime) -> None:
+    job = job_since(now)
+    moments = due(job, now)
+    skip = {"origin": Origin.SCHEDULE, "due_at": moments[0], "skipped_until": moments[9]}
+    make.run(job, State.SKIPPED, skipped_count=10, **skip)
+    fire(job, moments[10:])
+    of = make.backfill(job)
+    fire(job, moments[2:5], origin=Origin.BACKFILL, backfill=of)
+    report = audit.report()
+    assert report.gaps == []
+    assert report.runs == report.due - 10 + 3 and report.skipped == 10
+
+
+def test_what_is_backfilled_hides_no_moment_that_is_missing(
+    now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By numbers alone the run of a moment on record would stand for the one that was lost."""
+    monkeypatch.setattr(audit, "FEW", 10)
+    job = job_since(now)
+    moments = due(job, now)
+    make.run(job, State.SKIPPED, origin=Origin.SCHEDULE, due_at=moments[0])
+    fire(job, moments[1:7] + moments[8:])
+    fire(job, moments[:1], origin=Origin.BACKFILL, backfill=make.backfill(job))
+    assert kinds(audit.report()) == {Kind.MISSING: [moments[7]]}
+
+
+def test_a_moment_that_was_missing_and_is_backfilled_is_none_any_more(now: datetime) -> None:
+    job = job_since(now)
+    moments = due(job, now)
+    fire(job, moments[1:])
+    assert kinds(audit.report()) == {Kind.MISSING: moments[:1]}
+    fire(job, moments[:1], origin=Origin.BACKFILL, backfill=make.backfill(job))
+    assert audit.report().gaps == []
+
+
 def test_a_job_of_the_last_minute_is_not_looked_at_yet() -> None:
     make.job(make.team())
     report = audit.report()

@@ -104,13 +104,21 @@ def _open_one(job: Job, error: IntegrityError) -> Exception:
 
 # ── carried on ───────────────────────────────────────────────────────────────────────────
 
-_WITH_ROOM = """
-select b.id from runs_backfill b
+_OPEN = """
+select b.id, (select count(*) from runs_run r
+               where r.backfill_id = b.id and r.state = any(%(under_way)s)) < b.max_active
+  from runs_backfill b
  where b.state = 'open'
-   and (select count(*) from runs_run r
-         where r.backfill_id = b.id and r.state = any(%(under_way)s)) < b.max_active
- order by b.id limit 100
+ order by b.id limit 500
 """
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What one look did: backfills that are open, and moments dealt with."""
+
+    open: int = 0
+    moments: int = 0
 
 
 @dataclass
@@ -125,12 +133,13 @@ class Turn:
     over: bool = False  # there is no moment left
 
 
-def advance_all() -> int:
-    """Carry on every open backfill that has room; how many moments were dealt with."""
+def advance_all() -> Carried:
+    """Carry on every open backfill that has room."""
     with connection.cursor() as cursor:
-        cursor.execute(_WITH_ROOM, {"under_way": [state.value for state in UNDER_WAY]})
-        found = [backfill_id for (backfill_id,) in cursor.fetchall()]
-    return sum(advance(backfill_id) for backfill_id in found)
+        cursor.execute(_OPEN, {"under_way": [state.value for state in UNDER_WAY]})
+        found = cursor.fetchall()
+    dealt = sum(advance(backfill_id) for backfill_id, has_room in found if has_room)
+    return Carried(len(found), dealt)
 
 
 @transaction.atomic

@@ -25,6 +25,7 @@ from runs.publishing import publisher
 
 TICK = 1.0  # seconds: the longest sleep between two looks
 _LEAST_SLEEP = 0.005
+_BACKFILL = 0.25  # the longest sleep while a backfill may have to go on
 _BURST = 2.0  # seconds of claiming and sending before the tick looks after the rest
 
 log = structlog.get_logger("onebeat.beat")
@@ -73,9 +74,12 @@ class Scheduler(beat.Scheduler):
         """One look; seconds until the next. Never raises."""
         self._safely(self._join)
         more = self._safely(self._work)
-        more = self._safely(backfill.advance_all) or more
+        carried = self._safely(backfill.advance_all) or backfill.Carried()
         self._safely(self._look_after)
-        return _LEAST_SLEEP if more else self._safely(self._sleep) or TICK
+        if more or carried.moments:
+            return _LEAST_SLEEP
+        sleep = self._safely(self._sleep) or TICK
+        return min(sleep, _BACKFILL) if carried.open else sleep
 
     def close(self) -> None:
         """Leave at once, so that the others take over the shards without waiting."""

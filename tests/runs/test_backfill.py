@@ -245,7 +245,7 @@ def test_it_waits_for_the_run_of_a_serial_job_and_says_so(at: datetime, overlap:
     job = minutely(overlap=overlap)
     active = make.run(job, State.RUNNING)
     of = begin(job, hour(at), max_active=5)
-    assert backfill.advance_all() == 0
+    assert backfill.advance_all().moments == 0
     of.refresh_from_db()
     assert of.is_open and str(active.id) in of.reason and made(of) == []
     settle.attempt(active.id, 1, DONE)
@@ -262,16 +262,16 @@ def test_a_moment_that_waits_has_its_turn_before_the_next_of_the_backfill(at: da
     carry_out(of)
     due.refresh_from_db()
     assert due.state == "CLAIMED"
-    assert backfill.advance_all() == 0
+    assert backfill.advance_all().moments == 0
 
 
 def test_what_is_due_is_claimed_first(at: datetime) -> None:
     job = minutely(overlap="skip")
     begin(job, hour(at))
     Due.objects.filter(job=job).update(at=clock.now())
-    assert backfill.advance_all() == 0
+    assert backfill.advance_all().moments == 0
     Due.objects.filter(job=job).update(at=clock.now() + MINUTE)
-    assert backfill.advance_all() == 1
+    assert backfill.advance_all().moments == 1
 
 
 def test_it_stands_behind_an_earlier_review_and_goes_on_when_it_is_decided(
@@ -281,12 +281,12 @@ def test_it_stands_behind_an_earlier_review_and_goes_on_when_it_is_decided(
     of = begin(job, hour(at, 2))
     backfill.advance_all()
     carry_out(of, FAILED)
-    assert backfill.advance_all() == 0
+    assert backfill.advance_all().moments == 0
     of.refresh_from_db()
     assert "is decided" in of.reason
     run = Run.objects.get(backfill=of)
     review.decide(run.id, "close", token=1, note="Seen.", by=operator)
-    assert backfill.advance_all() == 1
+    assert backfill.advance_all().moments == 1
 
 
 def test_backwards_no_review_of_a_later_moment_is_in_the_way(at: datetime) -> None:
@@ -323,7 +323,7 @@ def test_stopped_it_makes_no_more_and_takes_back_what_has_not_started(
     assert grant is not None
     stopped = backfill.stop(of.id, by=operator)
     assert (stopped.state, stopped.reason) == ("stopped", "Stopped by operator.")
-    assert backfill.advance_all() == 0 and backfill.advance(of.id) == 0
+    assert backfill.advance_all().moments == 0 and backfill.advance(of.id) == 0
     assert settle.attempt(first.id, grant.token, DONE) == "SUCCEEDED"
     for run in others:
         run.refresh_from_db()

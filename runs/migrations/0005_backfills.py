@@ -11,8 +11,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0003_how_runs_take_turns'),
-        ('runs', '0002_waiting_and_turns'),
+        ('jobs', '0004_windows_and_allowances'),
+        ('runs', '0003_spread_starts'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -36,10 +36,10 @@ class BackfillForm(forms.Form):
         max_value=MOST_ACTIVE,
         initial=1,
         widget=forms.TextInput(attrs={"class": "input", "inputmode": "numeric"}),
-        error_messages={
-            "required": f"Write a whole number from 1 to {MOST_ACTIVE}.",
-            "invalid": f"Write a whole number from 1 to {MOST_ACTIVE}.",
-        },
+        error_messages=dict.fromkeys(
+            ("required", "invalid", "min_value", "max_value"),
+            f"Write a whole number from 1 to {MOST_ACTIVE}.",
+        ),
     )
 
     range: Range

@@ -222,7 +222,7 @@ def test_a_second_one_leads_to_the_first(browser: Browser, job: Job, at: datetim
         ({"until": "2999-01-01"}, "until", "yet to come"),
         ({"since": "1999-01-01", "until": "2001-01-01"}, "since", "first version"),
         ({"until": "1999-01-01"}, "until", "before"),
-        ({"max_active": "0"}, "max_active", "1"),
+        ({"max_active": "0"}, "max_active", "from 1 to 100"),
         ({"max_active": "many"}, "max_active", "whole number"),
         ({"max_active": ""}, "max_active", "whole number"),
     ],

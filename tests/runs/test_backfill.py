@@ -258,7 +258,7 @@ def test_a_moment_that_waits_has_its_turn_before_the_next_of_the_backfill(at: da
     job = minutely(overlap="queue")
     of = begin(job, hour(at))
     backfill.advance_all()
-    due = fired(job, at + 30 * MINUTE, State.WAITING, reason="Waits for its turn.")
+    due = fired(job, clock.now() - MINUTE, State.WAITING, reason="Waits for its turn.")
     carry_out(of)
     due.refresh_from_db()
     assert due.state == "CLAIMED"
@@ -345,7 +345,7 @@ def test_a_stop_gives_way_to_who_waits(at: datetime) -> None:
     job = minutely(overlap="queue")
     of = begin(job, hour(at))
     backfill.advance_all()
-    waiting = fired(job, at + 30 * MINUTE, State.WAITING, reason="Waits for its turn.")
+    waiting = fired(job, clock.now() - MINUTE, State.WAITING, reason="Waits for its turn.")
     backfill.stop(of.id, by=None)
     waiting.refresh_from_db()
     assert waiting.state == "CLAIMED"

@@ -19,7 +19,7 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from jobs import clock, definitions, locking, sealing, signing, stored
+from jobs import clock, definitions, locking, moment_values, sealing, signing, stored
 from jobs.definitions import Definition
 from jobs.models import Due, Job, JobVersion, Team, User
 from jobs.shards import shard_of
@@ -206,6 +206,7 @@ def _apply(job: Job, definition: Definition, *, old_target: dict[str, Any]) -> N
     shape = definitions.shape(definition)
     job.schedule = shape["schedule"]
     job.target = _sealed(old_target, shape["target"])
+    job.templated = moment_values.used(job.target)
     for field in definitions.PLAIN:
         setattr(job, field, getattr(definition, field))
     job.start_delay = delay_of(job.id, job.spread)

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_POST
 
-from jobs import clock, foresight, previews
+from jobs import clock, foresight, previews, target_previews
 from jobs.forms import PauseForm
 from jobs.models import Job
 from jobs.page_door import fragment, job_for
@@ -35,6 +35,17 @@ def job_preview(request: HttpRequest) -> HttpResponse:
         "foresight": job and foresight.of_edit(job, found, now),
     }
     return render(request, "jobs/_preview.html", context)
+
+
+@fragment
+@require_POST
+def job_filled(request: HttpRequest) -> HttpResponse:
+    """What the target that is being typed calls at its next moment. A POST, though it changes
+    nothing: a body may be long, and a header secret, and addresses are written to logs."""
+    coming = previews.of_typed(request.POST, clock.now())
+    job_id = request.GET.get("job", "")[:36] or None
+    filled = target_previews.of_typed(request.POST, coming, job_id)
+    return render(request, "jobs/_filled.html", {"filled": filled})
 
 
 @fragment

@@ -206,9 +206,14 @@ class JobForm(forms.Form):
         """The chosen team of a valid form that registers a job."""
         return self.teams[self.cleaned_data["team"]]
 
+    @property
+    def typed(self) -> job_fields.Typed:
+        """What the form holds just now."""
+        return self.data if self.is_bound else self.initial
+
     def preview(self) -> Preview:
         """The moments of what the form holds just now; empty while it says no schedule."""
-        return previews.of_typed(self.data if self.is_bound else self.initial, clock.now())
+        return previews.of_typed(self.typed, clock.now())
 
 
 class PauseForm(forms.Form):

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from jobs import moment_values
 from jobs.addresses import AllowList
 from jobs.json_values import check_json, check_size
 from jobs.target_errors import MASK, REQUIRED, TargetError, step
@@ -126,13 +127,15 @@ def _parse_http(
     if not isinstance(method, str) or method not in METHODS:
         hint = f"use one of {', '.join(METHODS)}"
         raise TargetError("target.method", method, "is not a method that jobs may use", hint)
-    place = split_url(data.get("url"), ports=ports)
+    url = moment_values.checked_url(data.get("url"))
+    place = split_url(url, ports=ports)
     if allow is not None:
         check_reachable(place, allow)
     headers = parse_headers(data.get("headers", {}), "target.headers")
     check_json(data.get("body"), "target.body")
     check_size(data.get("body"), "target.body")
-    return HttpTarget(method, str(data["url"]), headers, data.get("body"))
+    moment_values.check(str(url), headers, data.get("body"))
+    return HttpTarget(method, str(url), headers, data.get("body"))
 
 
 def _parse_task(

@@ -17,6 +17,7 @@ urlpatterns = [
     path("your-zone/", reader_views.reader_zone, name="reader-zone"),
     path("jobs/new/", views.job_new, name="job-new"),
     path("jobs/preview/", foresight_views.job_preview, name="job-preview"),
+    path("jobs/preview/target/", foresight_views.job_filled, name="job-filled"),
     path("jobs/<uuid:job_id>/", views.job, name="job"),
     path("jobs/<uuid:job_id>/edit/", views.job_edit, name="job-edit"),
     path("jobs/<uuid:job_id>/pause/", views.job_pause, name="job-pause"),

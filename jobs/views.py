@@ -15,7 +15,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from jobs import clock, editing, foresight, job_fields, schedules, signing, stored, targets, zones
+from jobs import (
+    clock,
+    editing,
+    foresight,
+    job_fields,
+    schedules,
+    signing,
+    stored,
+    target_previews,
+    targets,
+    zones,
+)
 from jobs.definitions import DefinitionError
 from jobs.foresight_views import SCHEDULE_FIELDS, pause_context
 from jobs.forms import JobForm, PauseForm, SkipForm
@@ -218,6 +229,7 @@ def _form_page(
         "job": job,
         "preview": preview,
         "foresight": job and foresight.of_edit(job, preview, now),
+        "filled": target_previews.of_typed(form.typed, preview, job and str(job.id)),
         "schedule_fields": SCHEDULE_FIELDS,
         "zones": sorted(zones.names()),
         "version": request.POST.get("version") or (job and job.version),

@@ -21,7 +21,7 @@ from django.db.models.functions import Now
 from jobs import clock, editing
 from jobs.models import Due, Job, User
 from jobs.schedule_errors import ScheduleError
-from runs import claim_rows, moments, overlap, release, standing, transitions
+from runs import claim_rows, moments, overlap, release, snapshots, standing, transitions
 from runs.backfill_range import Range, preview
 from runs.birth import Birth
 from runs.models import Backfill, Run
@@ -221,7 +221,8 @@ def _birth(backfill: Backfill, version: int, moment: datetime) -> Birth:
 def _written(backfill: Backfill, turn: Turn, now: datetime) -> int:
     """Write the runs and how far the backfill has come; nothing where nothing has changed."""
     with connection.cursor() as cursor:
-        written = claim_rows.insert(cursor, turn.births, now)
+        filled = snapshots.of_births(cursor, turn.births)
+        written = claim_rows.insert(cursor, turn.births, now, filled)
     changes: dict[str, Any] = {
         "cursor": turn.cursor,
         "made": backfill.made + written,

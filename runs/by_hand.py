@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from jobs import clock, editing
 from jobs.instants import canonical_instant
 from jobs.models import Job, User
-from runs import claim_rows, idempotency, moments, release
+from runs import claim_rows, idempotency, moments, release, snapshots
 from runs.birth import Birth
 from runs.models import Run
 from runs.moments import There
@@ -56,14 +56,15 @@ def run_now(job_id: UUID, *, by: User | None) -> Run:
         if job.serial and (busy := release.active_run(job)):
             raise Busy(busy)
         now = clock.now()
+        key = idempotency.key_by_hand(job.id)
         run = Run.objects.create(
             job=job,
             job_version=job.version,
-            key=idempotency.key_by_hand(job.id),
+            key=key,
             origin=Origin.HAND,
             state=State.CLAIMED,
             serial=job.serial,
-            snapshot=job.target,
+            snapshot=snapshots.of_job(job, moment=now, key=key),
             idempotent=job.idempotent,
             max_attempts=job.max_attempts,
             backoff=job.backoff,
@@ -91,7 +92,8 @@ def run_for(job_id: UUID, moment: datetime, *, by: User | None) -> Run:
             raise Busy(busy)
         birth = Birth(job.id, version, moment, State.CLAIMED, origin=Origin.HAND)
         with connection.cursor() as cursor:
-            written = claim_rows.insert(cursor, [birth], clock.now())
+            filled = snapshots.of_births(cursor, [birth])
+            written = claim_rows.insert(cursor, [birth], clock.now(), filled)
         if not written:  # against the lock: the unique index is the last line
             return _had(moments.there(job.id, [moment])[moment], moment, by)
     who = by and by.get_username()

@@ -7,10 +7,10 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 
-from jobs import sealing, targets, task_registry
+from jobs import moment_values, sealing, targets, task_registry
 from jobs.addresses import AllowList
 from jobs.beat_tasks import may_run
-from jobs.targets import HttpTarget, TaskTarget
+from jobs.targets import HttpTarget, TargetError, TaskTarget
 from jobs.task_registry import Handler, RunContext
 from runs.models import Run
 from runs.targets import http, task
@@ -21,11 +21,20 @@ def prepare(run: Run) -> Prepared:
     """The call of this attempt, ready to be performed; raises NotSent. Close it in the end."""
     match targets.load(run.snapshot):
         case HttpTarget() as target:
+            _check_filled(target)
             return http.prepare(_http(run, target), allow=_allowed())
         case TaskTarget() as target:
             context = RunContext(run.key, str(run.id), str(run.job_id), run.due_at, run.attempt)
             call = task.Call(target, context)
             return task.prepare(call, lookup=_handler_for(run))
+
+
+def _check_filled(target: HttpTarget) -> None:
+    """What a moment's values have made too long is refused for good: each attempt calls it so."""
+    try:
+        moment_values.check_filled(target.url, target.headers, target.body)
+    except TargetError as error:
+        raise NotSent(str(error), for_good=True) from error
 
 
 def _http(run: Run, target: HttpTarget) -> http.Call:

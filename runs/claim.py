@@ -1,6 +1,6 @@
 """A beat locks due rows, writes their runs and moves the rows on: one short transaction.
 
-Set-based from end to end: at most seven statements a batch, whatever its size. `SKIP LOCKED` keeps
+Set-based from end to end: at most eight statements a batch, whatever its size. `SKIP LOCKED` keeps
 replicas out of each other's way; the unique index on (job, moment) is the last line against
 a double; a row that cannot be worked out pauses its own job and holds up no other.
 """
@@ -21,7 +21,7 @@ from django.db import connection, transaction
 from jobs.catch_up import Fates, Policy, fates
 from jobs.plans import Plan
 from jobs.timeline import Timeline, Version
-from runs import allowance, claim_rows, placing
+from runs import allowance, claim_rows, placing, snapshots
 from runs.birth import Birth
 from runs.states import State
 
@@ -66,7 +66,10 @@ def due_jobs(now: datetime, *, shards: Sequence[int], above: datetime) -> Claime
                 break
         rules = {job.id: rule for job in found if (rule := job.rule)}
         births = placing.placed(cursor, births, rules, now)
-        runs = claim_rows.insert(cursor, births, now)
+        jobs = {job.id: job for job in found}
+        to_fill = [birth for birth in births if jobs[birth.job_id].fills(birth.version)]
+        filled = snapshots.of_births(cursor, to_fill)
+        runs = claim_rows.insert(cursor, births, now, filled)
         counted = {job.id: job for job in found if job.has_allowance and job.id in moved}
         moved |= dict.fromkeys(allowance.spend(cursor, counted, births, now))
         claim_rows.move(cursor, list(moved.items()))

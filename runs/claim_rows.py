@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -36,6 +36,7 @@ class DueJob(NamedTuple):
     skip_next: int
     skip_reason: str
     start_delay: int
+    templated: bool
 
     @property
     def runs_left(self) -> int | None:
@@ -46,6 +47,10 @@ class DueJob(NamedTuple):
     def has_allowance(self) -> bool:
         """Whether the claim has to count its moments."""
         return self.max_runs is not None or self.skip_next > 0
+
+    def fills(self, version: int) -> bool:
+        """Whether a birth of this version may have values to be filled in."""
+        return self.templated or version != self.version
 
     @property
     def rule(self) -> Rule | None:
@@ -82,7 +87,7 @@ select id, version, version_began_at,
        case when deleted_at is null then paused_until end,
        catch_up_policy, catch_up_window, catch_up_limit, idempotent,
        overlap, block_on_review, queue_limit, max_runs, runs_begun, skip_next, skip_reason,
-       start_delay
+       start_delay, templated
   from jobs_job where id = any(%s::uuid[])
 """
 
@@ -166,13 +171,13 @@ def pause_broken(cursor: Any, job_id: UUID, reason: str) -> None:
 # `= any(…)` says again what the join says: without it the planner reads the whole of a wide
 # table to find a batch, and a fire would cost by what is registered, not by what is due.
 _SNAPSHOT_OF_JOB = """
-       j.target, j.idempotent, j.max_attempts, j.backoff, j.cap, j.retry_unsent, j.timeout,
-       j.queue
+       coalesce(b.snapshot, j.target), j.idempotent, j.max_attempts, j.backoff, j.cap,
+       j.retry_unsent, j.timeout, j.queue
   from born b join jobs_job j on j.id = b.job_id and j.version = b.version
  where j.id = any(%(jobs)s::uuid[])
 """
 _SNAPSHOT_OF_VERSION = """
-       v.definition->'target', (v.definition->>'idempotent')::boolean,
+       coalesce(b.snapshot, v.definition->'target'), (v.definition->>'idempotent')::boolean,
        (v.definition->'retries'->>'max_attempts')::int, (v.definition->'retries'->>'backoff')::int,
        (v.definition->'retries'->>'cap')::int, (v.definition->>'retry_unsent')::boolean,
        (v.definition->>'timeout')::int, v.definition->>'queue'
@@ -187,9 +192,10 @@ with born as (
     %(ids)s::uuid[], %(jobs)s::uuid[], %(versions)s::int[], %(keys)s::text[],
     %(dues)s::timestamptz[], %(states)s::text[], %(classes)s::text[], %(reasons)s::text[],
     %(untils)s::timestamptz[], %(counts)s::int[], %(blockers)s::uuid[],
-    %(starts)s::timestamptz[], %(origins)s::text[], %(backfills)s::uuid[])
+    %(starts)s::timestamptz[], %(origins)s::text[], %(backfills)s::uuid[],
+    %(snapshots)s::jsonb[])
   as b(id, job_id, version, key, due_at, state, review_class, reason, skipped_until,
-       skipped_count, blocked_by, not_before, origin, backfill_id))
+       skipped_count, blocked_by, not_before, origin, backfill_id, snapshot))
 insert into runs_run
        (id, job_id, job_version, key, origin, backfill_id, due_at, state, review_class, reason,
         skipped_until, skipped_count, blocked_by, serial, effect, attempt, failures, sends,
@@ -207,9 +213,11 @@ on conflict (job_id, due_at) where due_at is not null and state <> 'SKIPPED' do 
 """
 
 
-def insert(cursor: Any, births: Sequence[Birth], now: datetime) -> int:
-    """Write the runs, each with the snapshot of its version; a moment that has a run already
-    gets no second one. Returns how many were written."""
+def insert(
+    cursor: Any, births: Sequence[Birth], now: datetime, snapshots: Mapping[UUID, str]
+) -> int:
+    """Write the runs, each with its own snapshot (JSON text) or that of its version; a moment
+    that has a run already gets no second one. Returns how many were written."""
     if not births:
         return 0
     rows = {
@@ -227,6 +235,7 @@ def insert(cursor: Any, births: Sequence[Birth], now: datetime) -> int:
         "counts": array(birth.skipped_count for birth in births),
         "origins": [birth.origin.value for birth in births],
         "backfills": array(birth.backfill_id for birth in births),
+        "snapshots": [snapshots.get(birth.id) for birth in births],
         "now": now,
     }
     cursor.execute(_INSERT.format(snapshot=_SNAPSHOT_OF_JOB), rows)

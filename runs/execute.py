@@ -63,7 +63,8 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
     try:
         prepared = prepare(run)
     except NotSent as refused:
-        return Outcome(Kind.NOT_SENT, Effect.NONE, refused.reason)
+        kind = Kind.REFUSED if refused.for_good else Kind.NOT_SENT
+        return Outcome(kind, Effect.NONE, refused.reason)
     with closing(prepared):
         if not lease.good or not _intend(grant, prepared.sent):
             log.warning("run.no_intent", run=str(grant.run_id), token=grant.token)

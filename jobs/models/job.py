@@ -29,6 +29,7 @@ class Job(models.Model):
     runbook = models.TextField(blank=True, default="")
     schedule = models.JSONField()
     target = models.JSONField()
+    templated = models.BooleanField(default=False)  # the target holds values of the moment
     signing_secret = models.TextField()  # sealed
     idempotent = models.BooleanField()
     max_attempts = models.PositiveSmallIntegerField()

@@ -11,13 +11,14 @@ class NotSent(Exception):
     """Known not to have reached the target: DNS, connect, TLS, refused by us, no such task.
 
     `reason` is for the team; `detail` for the platform's log, as it may tell about the inside
-    of the network.
+    of the network. `for_good`: no later attempt can fare better.
     """
 
-    def __init__(self, reason: str, detail: str = "") -> None:
+    def __init__(self, reason: str, detail: str = "", *, for_good: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.detail = detail
+        self.for_good = for_good
 
 
 class Prepared(Protocol):

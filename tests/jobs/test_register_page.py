@@ -122,6 +122,9 @@ def test_the_answer_about_repeating_is_not_given_for_anybody(browser: Browser) -
         ({"headers": "A: 1\nA: 2"}, "headers", "twice"),
         ({"headers": "Host: evil.example"}, "headers", "connection"),
         ({"body": '{"a": 1, "a": 2}'}, "body", "twice"),
+        ({"url": "https://a.example/{{day}}"}, "url", "{{day}}' is no value of a moment"),
+        ({"body": '{"at": "{{due"}'}, "body", "nothing closes"),
+        ({"headers": "X-Token: {{key}}"}, "headers", "sealed"),
         ({"body": "NaN"}, "body", "not a JSON number"),
         ({"body": "[" * 5000}, "body", "deep"),
         ({"target_kind": "task", "task_name": "no.such"}, "task_name", "no.such"),
@@ -250,3 +253,44 @@ def test_htmx_leaves_the_page_when_the_session_is_over() -> None:
         headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/new/"},
     )
     assert answer.headers["HX-Redirect"] == "/sign-in/?next=%2Fjobs%2Fnew%2F"
+
+
+# ── the target at its next moment ────────────────────────────────────────────────────────
+
+TEMPLATED = {"url": "https://a.example/{{date}}", "body": '{"at": "{{due}}", "key": "{{key}}"}'}
+
+
+def test_the_target_is_shown_as_it_will_be_called(browser: Browser) -> None:
+    page = browser.send("/jobs/preview/target/?job=the-id", typed(**TEMPLATED))
+    now = clock.now()
+    schedule = {"cron": "0 18 * * 1-5", "timezone": "America/New_York"}
+    (moment,) = schedules.moments(schedules.parse(schedule, now=now), now, 1)
+    due = schedules.canonical_instant(moment)
+    assert f"https://a.example/{due[:10]}" in page.words
+    assert f'"at": "{due}", "key": "the-id:{due}"' in page.words
+    assert "very-secret" not in page.html
+    assert "18:00:00" in page.words
+
+
+def test_a_target_without_values_is_not_shown_again(browser: Browser) -> None:
+    assert not browser.send("/jobs/preview/target/", typed()).words
+    assert not browser.send("/jobs/preview/target/", typed(**TEMPLATED, cron="no")).words
+
+
+def test_why_nothing_is_filled_in_is_said(browser: Browser) -> None:
+    page = browser.send("/jobs/preview/target/", typed(url="https://a.example/{{day}}"))
+    assert "Not filled in" in page.words and "{{due_local}}" in page.words
+
+
+def test_without_javascript_the_button_shows_the_target_too(browser: Browser) -> None:
+    page = browser.send("/jobs/new/", typed(preview="1", **TEMPLATED))
+    assert "What it calls at" in page.words
+    assert page.value("url") == TEMPLATED["url"]
+
+
+def test_the_page_of_a_job_shows_its_target_as_it_was_written(browser: Browser) -> None:
+    browser.send("/jobs/new/", typed(**TEMPLATED))
+    job = Job.objects.get()
+    assert job.templated
+    assert "https://a.example/{{date}}" in browser.get(f"/jobs/{job.id}/").words
+    assert "What it calls at" in browser.get(f"/jobs/{job.id}/edit/").words

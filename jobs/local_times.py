@@ -1,0 +1,51 @@
+"""A moment on the clock of the schedule that made it due. PURE."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from jobs import moment_values, schedules, zones
+from jobs.moment_values import Values
+from jobs.schedules import Cron, Schedule, canonical_instant
+
+_TICK = timedelta.resolution
+
+
+def follows_zone_data(found: tuple[Schedule, ...]) -> bool:
+    """Whether the moments depend on the rules of a zone, which change from time to time."""
+    return any(isinstance(part, Cron) and part.timezone != "UTC" for part in found)
+
+
+@lru_cache(maxsize=16_384)
+def zone_of(found: tuple[Schedule, ...], moment: datetime) -> str:
+    """The zone of the first schedule that has the moment: UTC for an interval and an instant.
+    For a moment that none of them has, that of the first with a zone."""
+    crons = [part for part in found if isinstance(part, Cron)]
+    if len(found) == 1:
+        return crons[0].timezone if crons else "UTC"
+    having = [part for part in found if _has(part, moment)]
+    parts = having or crons
+    return next((part.timezone for part in parts if isinstance(part, Cron)), "UTC")
+
+
+def offset(zone: str, moment: datetime) -> int:
+    """The minutes by which the clocks of a zone are ahead of UTC at a moment."""
+    ahead = moment.astimezone(zones.zone(zone)).utcoffset() or timedelta(0)
+    return ahead // timedelta(minutes=1)
+
+
+def values(found: tuple[Schedule, ...], moment: datetime, key: str) -> Values:
+    """What a target may say of the run with this key at a moment of these schedules."""
+    local = moment.astimezone(zones.zone(zone_of(found, moment)))
+    return Values(
+        due=canonical_instant(moment.astimezone(UTC)),
+        due_local=local.isoformat(),
+        date=local.date().isoformat(),
+        business_date=moment_values.business_date(local.date()).isoformat(),
+        key=key,
+    )
+
+
+def _has(part: Schedule, moment: datetime) -> bool:
+    return schedules.next_moment((part,), moment - _TICK) == moment

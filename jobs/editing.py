@@ -19,7 +19,7 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from jobs import clock, definitions, locking, moment_values, sealing, signing, stored
+from jobs import clock, definitions, local_times, locking, moment_values, sealing, signing, stored
 from jobs.definitions import Definition
 from jobs.models import Due, Job, JobVersion, Team, User
 from jobs.shards import shard_of
@@ -207,6 +207,8 @@ def _apply(job: Job, definition: Definition, *, old_target: dict[str, Any]) -> N
     job.schedule = shape["schedule"]
     job.target = _sealed(old_target, shape["target"])
     job.templated = moment_values.used(job.target)
+    ours = local_times.zone_data_of(definition.schedule)
+    job.zone_data = ours and (job.zone_data or ours)  # by whose data a due row is that stays
     for field in definitions.PLAIN:
         setattr(job, field, getattr(definition, field))
     job.start_delay = delay_of(job.id, job.spread)
@@ -258,7 +260,10 @@ def _move_due(job: Job, due: Due | None, now: datetime) -> None:
     elif job.finished:
         at = None
     else:
-        at = stored.plan(job).next(job.version_began_at)
+        plan = stored.plan(job)
+        at = plan.next(job.version_began_at)
+        ours = local_times.zone_data_of(plan.schedules)
+        Job.objects.filter(id=job.id).update(zone_data=ours)
     if at is not None:
         Due.objects.update_or_create(job=job, defaults={"shard": shard_of(job.id), "at": at})
     elif due is not None:

@@ -12,9 +12,10 @@ from jobs.schedules import Cron, Schedule, canonical_instant
 _TICK = timedelta.resolution
 
 
-def follows_zone_data(found: tuple[Schedule, ...]) -> bool:
-    """Whether the moments depend on the rules of a zone, which change from time to time."""
-    return any(isinstance(part, Cron) and part.timezone != "UTC" for part in found)
+def zone_data_of(found: tuple[Schedule, ...]) -> str:
+    """The version of the zone data that the moments come from; empty where they depend on none."""
+    local = any(isinstance(part, Cron) and part.timezone != "UTC" for part in found)
+    return zones.version() if local else ""
 
 
 @lru_cache(maxsize=16_384)
@@ -33,6 +34,12 @@ def offset(zone: str, moment: datetime) -> int:
     """The minutes by which the clocks of a zone are ahead of UTC at a moment."""
     ahead = moment.astimezone(zones.zone(zone)).utcoffset() or timedelta(0)
     return ahead // timedelta(minutes=1)
+
+
+@lru_cache(maxsize=16_384)
+def offset_of(found: tuple[Schedule, ...], moment: datetime) -> int:
+    """The same for the zone of the schedule that has the moment."""
+    return offset(zone_of(found, moment), moment)
 
 
 def values(found: tuple[Schedule, ...], moment: datetime, key: str) -> Values:

@@ -67,11 +67,18 @@ class Timeline:
 
     def version_at(self, moment: datetime) -> int:
         """The number of the version in force at a moment."""
+        return self._in_force(moment).number
+
+    def plan_at(self, moment: datetime) -> Plan | None:
+        """The plan in force at a moment; None while it was paused, finished or deleted."""
+        return self._in_force(moment).plan
+
+    def _in_force(self, moment: datetime) -> Version:
         in_force = self._versions[0]
         for version in self._versions:
             if version.began_at < moment:
                 in_force = version
-        return in_force.number
+        return in_force
 
     def _stretches(self, after: datetime, until: datetime) -> list[tuple[Plan, datetime, datetime]]:
         stretches = []

@@ -229,7 +229,7 @@ def _form_page(
         "job": job,
         "preview": preview,
         "foresight": job and foresight.of_edit(job, preview, now),
-        "filled": target_previews.of_typed(form.typed, preview, job and str(job.id)),
+        "filled": target_previews.of_typed(form.typed, preview, str(job.id) if job else None),
         "schedule_fields": SCHEDULE_FIELDS,
         "zones": sorted(zones.names()),
         "version": request.POST.get("version") or (job and job.version),

@@ -6,19 +6,24 @@ and two replicas with different data would disagree about when a job is due.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from importlib import metadata, resources
+from importlib import resources
 from itertools import pairwise
 from zoneinfo import ZoneInfo
+
+import tzdata
 
 from jobs.schedule_errors import REQUIRED, ScheduleError
 
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = datetime(9999, 12, 31, tzinfo=UTC)  # local time beyond it may leave the calendar
 WIDEST = timedelta(hours=16)  # no zone since 1970 is further from UTC
+
+_VERSION = re.compile(r"([0-9]{4})([a-z]+)")
 
 # Two changes of a zone lie at least 6.9 days apart (Gaza 2040), so none hides between two looks.
 _LOOK = 6 * 86_400
@@ -53,8 +58,15 @@ def names() -> frozenset[str]:
 
 
 def version() -> str:
-    """The version of the zone data in use, as `2026.6`."""
-    return metadata.version("tzdata")
+    """The version of the zone data in use, as IANA names it: `2026f`."""
+    return str(tzdata.IANA_VERSION)
+
+
+def rank(name: str) -> tuple[int, int, str]:
+    """By which versions are older and newer: the year, then the letter. What is no version is
+    older than any."""
+    found = _VERSION.fullmatch(name)
+    return (int(found[1]), len(found[2]), found[2]) if found else (0, 0, "")
 
 
 def check(name: object) -> str:

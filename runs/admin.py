@@ -10,7 +10,16 @@ from django.http import HttpRequest
 
 from jobs.api_shapes import masked_target
 from jobs.read_only_admin import ReadOnlyAdmin
-from runs.models import Attempt, Backfill, Beat, Decision, IdempotencyKey, Run, Tombstone
+from runs.models import (
+    Attempt,
+    Backfill,
+    Beat,
+    Decision,
+    IdempotencyKey,
+    Run,
+    Tombstone,
+    ZoneData,
+)
 from runs.states import State
 
 
@@ -93,6 +102,18 @@ class BeatAdmin(ReadOnlyAdmin):
 
     list_display = ("name", "host", "pid", "tzdata", "started_at", "seen_at")
     ordering = ("-seen_at",)
+
+
+@admin.register(ZoneData)
+class ZoneDataAdmin(ReadOnlyAdmin):
+    """The versions of zone data that beats have worked with. One that was taken back may be
+    deleted: until then the beats that have older ones wait for those with it."""
+
+    list_display = ("version", "seen_at", "recomputed_at")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """As the person's rights say."""
+        return admin.ModelAdmin.has_delete_permission(self, request, obj)
 
 
 @admin.register(Tombstone)

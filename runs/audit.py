@@ -3,15 +3,17 @@
 For each job the moments that its versions made due are compared with its runs, its records of
 skipped moments and its tombstones: moment by moment for a job with few in the window, and for
 the others where the counts differ. (Among many, a moment lost is not seen where just one other
-that was never due has a run.)
+that was never due has a run.) What older zone data made due stands for the moment that the rules
+of today have in its place (runs/audit_zones.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +25,7 @@ from jobs.models import Job
 from jobs.schedules import canonical_instant
 from runs import audit_rows
 from runs.audit_rows import Counts, Fired, Line, Skipped, Window
+from runs.audit_zones import Displaced
 
 SETTLED = timedelta(seconds=60)  # younger moments may still be on their way
 FEW = 300  # moments that are always compared one by one
@@ -151,11 +154,13 @@ def _compare(batch: list[Job], window: Window, found: Report) -> None:
             few.append((job, line))
         elif said.differs:
             skipped = there.skipped.get(job.id, [])
-            found.gaps += _gaps(job, _in_pieces(job, line, window), skipped)
+            displaced = _displaced(job, line, window)
+            found.gaps += _gaps(job, _in_pieces(job, line, window), skipped, displaced)
     fired = audit_rows.fired([job.id for job, _ in few], window)
     for job, line in few:
         piece = (_moments(line, window, FEW), fired.get(job.id, {}))
-        found.gaps += _gaps(job, [piece], there.skipped.get(job.id, []))
+        displaced = _displaced(job, line, window)
+        found.gaps += _gaps(job, [piece], there.skipped.get(job.id, []), displaced)
 
 
 def _clipped(line: Line, window: Window) -> Window:
@@ -220,29 +225,43 @@ def _in_pieces(job: Job, line: Line, window: Window) -> Iterator[_Piece]:
         after = end
 
 
-def _gaps(job: Job, pieces: Iterable[_Piece], skipped: list[Skipped]) -> list[Gap]:
+def _displaced(job: Job, line: Line, window: Window) -> Callable[[], Displaced]:
+    """Read where something is amiss only, and once."""
+    return cache(lambda: Displaced.of(job.id, line[1], window))
+
+
+def _gaps(
+    job: Job,
+    pieces: Iterable[_Piece],
+    skipped: list[Skipped],
+    displaced: Callable[[], Displaced],
+) -> list[Gap]:
     gaps = {kind: _gap(job, kind) for kind in Kind}
+    for due, fired in pieces:
+        if missing := _missing(due, fired, skipped):
+            gaps[Kind.MISSING].add(displaced().unaccounted(missing))
+        wanted, found = set(due), sorted(fired.items(), key=lambda item: item[0])
+        gaps[Kind.DOUBLED].add([moment for moment, runs in found if runs.runs > 1])
+        gaps[Kind.EARLY].add([moment for moment, runs in found if runs.early])
+        strange = [moment for moment, runs in found if runs.scheduled and moment not in wanted]
+        if strange:
+            gaps[Kind.UNEXPLAINED].add(displaced().unexplained(strange))
+    return [gap for gap in gaps.values() if gap.count]
+
+
+def _missing(
+    due: list[datetime], fired: dict[datetime, Fired], skipped: list[Skipped]
+) -> list[datetime]:
+    """The moments with neither a run nor a record."""
     single = {row.first for row in skipped if row.first == row.last}
     ranges = [row for row in skipped if row.first != row.last]
-    for due, fired in pieces:
-        wanted = set(due)
-        gaps[Kind.MISSING].add(
-            [
-                moment
-                for moment in due
-                if moment not in fired
-                and moment not in single
-                and not any(row.first <= moment <= row.last for row in ranges)
-            ]
-        )
-        for moment, runs in sorted(fired.items(), key=lambda item: item[0]):
-            if runs.runs > 1:
-                gaps[Kind.DOUBLED].add([moment])
-            if runs.early:
-                gaps[Kind.EARLY].add([moment])
-            if runs.scheduled and moment not in wanted:
-                gaps[Kind.UNEXPLAINED].add([moment])
-    return [gap for gap in gaps.values() if gap.count]
+    return [
+        moment
+        for moment in due
+        if moment not in fired
+        and moment not in single
+        and not any(row.first <= moment <= row.last for row in ranges)
+    ]
 
 
 def _gap(job: Job, kind: Kind) -> Gap:

@@ -222,7 +222,7 @@ def _written(backfill: Backfill, turn: Turn, now: datetime) -> int:
     """Write the runs and how far the backfill has come; nothing where nothing has changed."""
     with connection.cursor() as cursor:
         filled = snapshots.of_births(cursor, turn.births)
-        written = claim_rows.insert(cursor, turn.births, now, filled)
+        written = claim_rows.insert(cursor, turn.births, now, snapshots=filled)
     changes: dict[str, Any] = {
         "cursor": turn.cursor,
         "made": backfill.made + written,

@@ -17,8 +17,8 @@ from celery import beat
 from django.conf import settings
 from django.db import connection
 
-from jobs import beat_tasks, clock
-from runs import backfill, claim, enqueue, rescue
+from jobs import beat_tasks, clock, zones
+from runs import backfill, claim, enqueue, rescue, zone_data
 from runs.bounds import Bound
 from runs.members import Member
 from runs.publishing import publisher
@@ -26,6 +26,7 @@ from runs.publishing import publisher
 TICK = 1.0  # seconds: the longest sleep between two looks
 _LEAST_SLEEP = 0.005
 _BACKFILL = 0.25  # the longest sleep while a backfill may have to go on
+_NONE = "no job at local time: upgrade this beat"
 _BURST = 2.0  # seconds of claiming and sending before the tick looks after the rest
 
 log = structlog.get_logger("onebeat.beat")
@@ -57,6 +58,9 @@ class Scheduler(beat.Scheduler):
         self._membership = Every(TICK)
         self._rescue = Every(settings.SWEEP)
         self._mirror = Every(TICK)
+        self._zone_data = Every(settings.SWEEP)
+        self._told_older = Every(60)
+        self._settled = False  # whether our zone data worked out every next moment
         self._broker_pause_until = 0.0
         # What is loaded by now stays. To go through it for garbage costs a tenth of a second,
         # and would come in the middle of a burst.
@@ -73,6 +77,7 @@ class Scheduler(beat.Scheduler):
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """One look; seconds until the next. Never raises."""
         self._safely(self._join)
+        self._safely(self._work_out_anew)
         more = self._safely(self._work)
         carried = self._safely(backfill.advance_all) or backfill.Carried()
         self._safely(self._look_after)
@@ -99,6 +104,16 @@ class Scheduler(beat.Scheduler):
         if self._membership.has_come() and self.member.seen():
             log.info("beat.shards", live=len(self.member.live), shards=len(self.member.shards))
 
+    def _work_out_anew(self) -> None:
+        """Next moments at local time that other zone data than ours worked out; see zone_data."""
+        newest = self.member.newest_zone_data
+        if zone_data.is_older(newest):
+            self._settled = False
+            if self._told_older.has_come():
+                log.error("beat.zone_data_older", ours=zones.version(), newest=newest, claims=_NONE)
+        elif self._zone_data.has_come() or not self._settled:
+            self._settled = zone_data.work_out_anew()
+
     def _work(self) -> bool:
         """Claim and send what is due, for a while; whether there is more."""
         started, more = time.monotonic(), True
@@ -111,7 +126,12 @@ class Scheduler(beat.Scheduler):
 
     def _claim(self, now: datetime) -> claim.Claimed:
         above = self._due.below(now)
-        claimed = claim.due_jobs(now, shards=self.member.shards, above=above)
+        claimed = claim.due_jobs(
+            now,
+            shards=self.member.shards,
+            above=above,
+            zone_data=zone_data.claimable(self.member.newest_zone_data, settled=self._settled),
+        )
         self._due.found(above, now, short=not claimed.full)
         return claimed
 

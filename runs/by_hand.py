@@ -93,7 +93,7 @@ def run_for(job_id: UUID, moment: datetime, *, by: User | None) -> Run:
         birth = Birth(job.id, version, moment, State.CLAIMED, origin=Origin.HAND)
         with connection.cursor() as cursor:
             filled = snapshots.of_births(cursor, [birth])
-            written = claim_rows.insert(cursor, [birth], clock.now(), filled)
+            written = claim_rows.insert(cursor, [birth], clock.now(), snapshots=filled)
         if not written:  # against the lock: the unique index is the last line
             return _had(moments.there(job.id, [moment])[moment], moment, by)
     who = by and by.get_username()

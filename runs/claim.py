@@ -8,7 +8,7 @@ a double; a row that cannot be worked out pauses its own job and holds up no oth
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -18,6 +18,7 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
+from jobs import local_times, zones
 from jobs.catch_up import Fates, Policy, fates
 from jobs.plans import Plan
 from jobs.timeline import Timeline, Version
@@ -41,43 +42,88 @@ class Claimed:
     full: bool = False
 
 
-def due_jobs(now: datetime, *, shards: Sequence[int], above: datetime) -> Claimed:
+def due_jobs(
+    now: datetime,
+    *,
+    shards: Sequence[int],
+    above: datetime,
+    zone_data: Sequence[str] | None = None,
+) -> Claimed:
     """Claim the jobs due at `now` (the database's clock), oldest first, at most a batch.
 
     `shards`: those of this beat; what is overdue by more than a second is anyone's. `above`: the
-    lower bound of the scan. Raises the database's errors; nothing is half done then.
+    lower bound of the scan. `zone_data`: see `zone_data.claimable`; whatever it says, a moment at
+    local time that other zone data worked out is left. Raises the database's errors; nothing is
+    half done then.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        due = claim_rows.lock_due(cursor, now, shards=shards, above=above, limit=BATCH)
+        due = claim_rows.lock_due(
+            cursor, now, shards=shards, above=above, limit=BATCH, zone_data=zone_data
+        )
         if not due:
             return Claimed()
-        births: list[Birth] = []
-        found = claim_rows.read_jobs(cursor, due)
-        moved: dict[UUID, datetime | None] = dict.fromkeys(due.keys() - {job.id for job in found})
-        for job in found:
-            try:
-                born, onward = _settle_due(cursor, job, due[job.id], now)
-            except Exception as error:
-                _give_up(cursor, job.id, error)
-                continue
-            births += allowance.limited(job, born) if job.has_allowance else born
-            moved[job.id] = onward
-            if len(births) >= MOST_RUNS:
-                break
-        rules = {job.id: rule for job in found if (rule := job.rule)}
-        births = placing.placed(cursor, births, rules, now)
-        jobs = {job.id: job for job in found}
-        to_fill = [birth for birth in births if jobs[birth.job_id].fills(birth.version)]
-        filled = snapshots.of_births(cursor, to_fill)
-        runs = claim_rows.insert(cursor, births, now, filled)
-        counted = {job.id: job for job in found if job.has_allowance and job.id in moved}
+        there = claim_rows.read_jobs(cursor, due)
+        ours = [job for job in there if _is_ours(job)]
+        births, moved, stopped = _settle_all(cursor, ours, due, now)
+        births, runs = _write(cursor, births, {job.id: job for job in ours}, now)
+        moved |= dict.fromkeys(due.keys() - {job.id for job in there})
+        counted = {job.id: job for job in ours if job.has_allowance and job.id in moved}
         moved |= dict.fromkeys(allowance.spend(cursor, counted, births, now))
         claim_rows.move(cursor, list(moved.items()))
     if len(births) != runs:
         log.warning("claim.moment_had_a_run", births=len(births), runs=runs)
-    log.info("claim.batch", jobs=len(moved), runs=runs)
+    log.info("claim.batch", jobs=len(moved), runs=runs, left=len(there) - len(ours))
     _tell_not_fired(births)
-    return Claimed(len(moved), runs, full=len(due) == BATCH or len(moved) < len(due))
+    return Claimed(len(moved), runs, full=stopped or (len(due) == BATCH and bool(moved)))
+
+
+def _settle_all(
+    cursor: Any, jobs: Sequence[claim_rows.DueJob], due: Mapping[UUID, datetime], now: datetime
+) -> tuple[list[Birth], dict[UUID, datetime | None], bool]:
+    """The births of the jobs, where their due rows go, and whether it stopped for their number."""
+    births: list[Birth] = []
+    moved: dict[UUID, datetime | None] = {}
+    for job in jobs:
+        try:
+            born, onward = _settle_due(cursor, job, due[job.id], now)
+        except Exception as error:
+            _give_up(cursor, job.id, error)
+            continue
+        births += allowance.limited(job, born) if job.has_allowance else born
+        moved[job.id] = onward
+        if len(births) >= MOST_RUNS:
+            return births, moved, True
+    return births, moved, False
+
+
+def _write(
+    cursor: Any, births: list[Birth], jobs: Mapping[UUID, claim_rows.DueJob], now: datetime
+) -> tuple[list[Birth], int]:
+    """The births, placed and stored, and how many became runs."""
+    rules = {job.id: rule for job in jobs.values() if (rule := job.rule)}
+    births = placing.placed(cursor, births, rules, now)
+    to_fill = [birth for birth in births if jobs[birth.job_id].fills(birth.version)]
+    filled = snapshots.of_births(cursor, to_fill)
+    local = [birth for birth in births if jobs[birth.job_id].zone_data]
+    offsets = {birth.id: ahead for birth in local if (ahead := _offset(jobs, birth)) is not None}
+    return births, claim_rows.insert(cursor, births, now, snapshots=filled, offsets=offsets)
+
+
+def _is_ours(job: claim_rows.DueJob) -> bool:
+    """Whether its next moment comes from our zone data, and no beat has newer ones. Asked under
+    the lock of the due row: a newer beat works it out anew under the same lock."""
+    if not job.zone_data:
+        return True
+    ours = zones.version()
+    newest = zones.rank(job.newest_zone_data)
+    return job.zone_data == ours and newest <= zones.rank(ours)
+
+
+def _offset(jobs: Mapping[UUID, claim_rows.DueJob], birth: Birth) -> int | None:
+    job = jobs[birth.job_id]
+    if birth.version != job.version:  # what its zone was then is not looked up
+        return None
+    return local_times.offset_of(_plan(job.plan).schedules, birth.skipped_until or birth.due_at)
 
 
 def _tell_not_fired(births: Sequence[Birth]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -37,6 +38,8 @@ class DueJob(NamedTuple):
     skip_reason: str
     start_delay: int
     templated: bool
+    zone_data: str
+    newest_zone_data: str
 
     @property
     def runs_left(self) -> int | None:
@@ -60,22 +63,37 @@ class DueJob(NamedTuple):
         return Rule(self.overlap, self.block_on_review, self.queue_limit)
 
 
+# {only}: while rows are about that this beat may not claim, and which would fill every batch.
 _LOCK_DUE = """
 select job_id, at
-  from jobs_due
+  from jobs_due d
  where at > %(above)s and at <= %(now)s
    and (shard = any(%(shards)s::int[]) or at <= %(now)s - interval '1 second')
+ {only}
  order by at
  limit %(limit)s
    for update skip locked
 """
+_ONLY_ZONE_DATA = """
+   and exists (select 1 from jobs_job j where j.id = d.job_id
+                  and (j.zone_data = any(%(zone_data)s) or j.deleted_at is not null))
+"""
 
 
 def lock_due(
-    cursor: Any, now: datetime, *, shards: Sequence[int], above: datetime, limit: int
+    cursor: Any,
+    now: datetime,
+    *,
+    shards: Sequence[int],
+    above: datetime,
+    limit: int,
+    zone_data: Sequence[str] | None = None,
 ) -> dict[UUID, datetime]:
-    """The due rows, locked for this transaction, oldest first: job id → moment."""
-    cursor.execute(_LOCK_DUE, {"above": above, "now": now, "shards": array(shards), "limit": limit})
+    """The due rows, locked for this transaction, oldest first: job id → moment. `zone_data`: only
+    those that were worked out by one of these versions."""
+    given = {"above": above, "now": now, "shards": array(shards), "limit": limit}
+    only = "" if zone_data is None else _ONLY_ZONE_DATA
+    cursor.execute(_LOCK_DUE.format(only=only), {**given, "zone_data": list(zone_data or ())})
     return dict(cursor.fetchall())
 
 
@@ -87,7 +105,9 @@ select id, version, version_began_at,
        case when deleted_at is null then paused_until end,
        catch_up_policy, catch_up_window, catch_up_limit, idempotent,
        overlap, block_on_review, queue_limit, max_runs, runs_begun, skip_next, skip_reason,
-       start_delay, templated
+       start_delay, templated,
+       case when deleted_at is null then zone_data else '' end,
+       (select coalesce(max(version collate "C"), '') from runs_zonedata)
   from jobs_job where id = any(%s::uuid[])
 """
 
@@ -193,17 +213,17 @@ with born as (
     %(dues)s::timestamptz[], %(states)s::text[], %(classes)s::text[], %(reasons)s::text[],
     %(untils)s::timestamptz[], %(counts)s::int[], %(blockers)s::uuid[],
     %(starts)s::timestamptz[], %(origins)s::text[], %(backfills)s::uuid[],
-    %(snapshots)s::jsonb[])
+    %(snapshots)s::jsonb[], %(offsets)s::smallint[])
   as b(id, job_id, version, key, due_at, state, review_class, reason, skipped_until,
-       skipped_count, blocked_by, not_before, origin, backfill_id, snapshot))
+       skipped_count, blocked_by, not_before, origin, backfill_id, snapshot, utc_offset))
 insert into runs_run
        (id, job_id, job_version, key, origin, backfill_id, due_at, state, review_class, reason,
-        skipped_until, skipped_count, blocked_by, serial, effect, attempt, failures, sends,
-        created_at, not_before, send_at, finished_at, snapshot, idempotent, max_attempts, backoff,
-        cap, retry_unsent, timeout, queue)
+        skipped_until, skipped_count, blocked_by, utc_offset, serial, effect, attempt, failures,
+        sends, created_at, not_before, send_at, finished_at, snapshot, idempotent, max_attempts,
+        backoff, cap, retry_unsent, timeout, queue)
 select b.id, b.job_id, b.version, b.key, b.origin, b.backfill_id, b.due_at, b.state,
        b.review_class, b.reason,
-       b.skipped_until, b.skipped_count, b.blocked_by,
+       b.skipped_until, b.skipped_count, b.blocked_by, b.utc_offset,
        b.state = 'CLAIMED' and j.overlap <> 'allow', 'none', 0, 0, 0, %(now)s,
        b.not_before,
        case when b.state = 'CLAIMED' then greatest(%(now)s::timestamptz, b.not_before) end,
@@ -213,11 +233,20 @@ on conflict (job_id, due_at) where due_at is not null and state <> 'SKIPPED' do 
 """
 
 
+NONE_KNOWN: Mapping[UUID, int] = MappingProxyType({})
+
+
 def insert(
-    cursor: Any, births: Sequence[Birth], now: datetime, snapshots: Mapping[UUID, str]
+    cursor: Any,
+    births: Sequence[Birth],
+    now: datetime,
+    *,
+    snapshots: Mapping[UUID, str],
+    offsets: Mapping[UUID, int] = NONE_KNOWN,
 ) -> int:
-    """Write the runs, each with its own snapshot (JSON text) or that of its version; a moment
-    that has a run already gets no second one. Returns how many were written."""
+    """Write the runs, each with its own snapshot (JSON text) or that of its version, and the
+    offset of its zone (minutes) where it has one; a moment that has a run already gets no second
+    one. Returns how many were written."""
     if not births:
         return 0
     rows = {
@@ -235,6 +264,7 @@ def insert(
         "counts": array(birth.skipped_count for birth in births),
         "origins": [birth.origin.value for birth in births],
         "backfills": array(birth.backfill_id for birth in births),
+        "offsets": array(offsets.get(birth.id) for birth in births),
         "snapshots": [snapshots.get(birth.id) for birth in births],
         "now": now,
     }

@@ -16,6 +16,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from jobs import tokens
+from runs import members
 from runs.members import LIVE_FOR
 
 # The words of the partial indexes, one branch each: history is never read.
@@ -81,6 +82,9 @@ class Facts:
         yield GaugeMetricFamily("onebeat_due_lag_seconds", "Age of the oldest of them", lag)
         ((live,),) = _rows(_BEATS, LIVE_FOR)
         yield GaugeMetricFamily("onebeat_live_beats", "Replicas of the scheduler", live)
+        older = len(members.behind())
+        what = "Live beats with older zone data than the newest seen: they claim no local time"
+        yield GaugeMetricFamily("onebeat_beats_behind", what, older)
 
 
 def _not_ready() -> str:

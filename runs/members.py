@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import socket
 from dataclasses import dataclass, field
@@ -11,7 +10,8 @@ from uuid import uuid4
 
 from django.db import connection
 
-from runs import shards
+from jobs import zones
+from runs import shards, zone_data
 
 LIVE_FOR = 5  # seconds since a beat was last seen
 
@@ -26,6 +26,32 @@ select name from runs_beat where seen_at > clock_timestamp() - %s * interval '1 
 _FORGET = """
 delete from runs_beat where seen_at < clock_timestamp() - interval '1 day'
 """
+
+
+_BEHIND = """
+select b.name, b.tzdata, z.version from runs_beat b cross join runs_zonedata z
+ where b.seen_at > clock_timestamp() - %s * interval '1 second'
+"""
+
+
+@dataclass(frozen=True)
+class Behind:
+    """A live beat with older zone data than `newest`: it claims no job at local time."""
+
+    name: str
+    zone_data: str
+    newest: str
+
+
+def behind() -> list[Behind]:
+    """The live beats that are to be upgraded, by name."""
+    with connection.cursor() as cursor:
+        cursor.execute(_BEHIND, [LIVE_FOR])
+        pairs = [Behind(*row) for row in cursor.fetchall()]
+    newest = max((pair.newest for pair in pairs), key=zones.rank, default="")
+    older = [pair for pair in pairs if pair.newest == newest]
+    found = [pair for pair in older if zones.rank(pair.zone_data) < zones.rank(newest)]
+    return sorted(found, key=lambda pair: pair.name)
 
 
 @cache
@@ -45,11 +71,13 @@ class Member:
     name: str = field(default_factory=_new_name)
     live: tuple[str, ...] = ()
     shards: list[int] = field(default_factory=list)
+    newest_zone_data: str = ""  # that any beat has worked with
 
     def seen(self) -> bool:
         """Say that this beat is live and see who else is; True when its shards changed."""
         with connection.cursor() as cursor:
             cursor.execute(_SEEN, self._row())
+            self.newest_zone_data = zone_data.publish(cursor)
             cursor.execute(_LIVE, [LIVE_FOR])
             live = tuple(sorted(name for (name,) in cursor.fetchall()))
         if live == self.live:
@@ -68,5 +96,5 @@ class Member:
             "name": self.name,
             "host": socket.gethostname()[:120],
             "pid": os.getpid(),
-            "tzdata": importlib.metadata.version("tzdata"),
+            "tzdata": zones.version(),
         }

@@ -14,7 +14,7 @@ from jobs.models import Job, Team
 from jobs.page_door import acts, fragment, job_for, jobs_of, page, person
 from jobs.roles import Act
 from jobs.targets import TargetError, load, masked
-from runs import review_facts, story
+from runs import members, review_facts, story
 from runs.forms import DecisionForm, JobFilter, NoteForm, RunFilter
 from runs.models import Run
 from runs.page_door import listed, run_for
@@ -43,6 +43,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "rows": _with_last_run(request, shown),
         "more": _address(request, after=shown[-1].id) if len(found) > SIZE else None,
         "may_register": bool(_teams(request, Act.EDIT)),
+        "behind": members.behind() if person(request).is_staff else [],
     }
     return render(request, "runs/jobs.html", context)
 

@@ -60,6 +60,9 @@ class Job(models.Model):
     created_at = models.DateTimeField()
     version = models.PositiveIntegerField(default=1)
     version_began_at = models.DateTimeField()
+    # By which version of the zone data its next moment was worked out; empty where it is the
+    # same by all of them. Beats claim only what was worked out by their own (runs/zone_data.py).
+    zone_data = models.CharField(max_length=12, blank=True, default="")
     periodic_task_id = models.IntegerField(null=True, blank=True, unique=True)
 
     team_id: UUID
@@ -67,6 +70,13 @@ class Job(models.Model):
 
     class Meta:
         ordering = ("name",)
+        indexes = (
+            models.Index(
+                fields=("zone_data",),
+                condition=models.Q(deleted_at=None) & ~models.Q(zone_data=""),
+                name="jobs_by_zone_data",
+            ),
+        )
         constraints = (
             models.UniqueConstraint(
                 fields=("team", "name"),

@@ -7,5 +7,15 @@ from runs.models.decision import Decision
 from runs.models.idempotency_key import IdempotencyKey
 from runs.models.run import Run
 from runs.models.tombstone import Tombstone
+from runs.models.zone_data import ZoneData
 
-__all__ = ["Attempt", "Backfill", "Beat", "Decision", "IdempotencyKey", "Run", "Tombstone"]
+__all__ = [
+    "Attempt",
+    "Backfill",
+    "Beat",
+    "Decision",
+    "IdempotencyKey",
+    "Run",
+    "Tombstone",
+    "ZoneData",
+]

@@ -51,6 +51,9 @@ class Run(models.Model):
         db_constraint=False,
     )
     due_at = models.DateTimeField(null=True, blank=True)
+    # Minutes that its zone was ahead of UTC at the (last) moment, by the zone data in use when it
+    # was claimed; of a job whose moments depend on none: null.
+    utc_offset = models.SmallIntegerField(null=True, blank=True)
     skipped_until = models.DateTimeField(null=True, blank=True)
     skipped_count = models.PositiveIntegerField(null=True, blank=True)
 

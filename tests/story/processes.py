@@ -10,7 +10,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -40,8 +40,9 @@ class Product:
     broker_url: str
     children: list[Child] = field(default_factory=list)
 
-    def beat(self) -> Child:
-        return self._start("beat", "celery", "-A", "config", "beat", *_LOG)
+    def beat(self, **environment: str) -> Child:
+        words = ("celery", "-A", "config", "beat", *_LOG)
+        return self._start("beat", *words, environment=environment)
 
     def worker(self, *words: str, concurrency: int = 4) -> Child:
         """A worker that knows the handlers of tests/story/handlers.py."""
@@ -95,9 +96,12 @@ class Product:
             for child in self.children
         )
 
-    def _start(self, name: str, module: str, *words: str) -> Child:
+    def _start(
+        self, name: str, module: str, *words: str, environment: Mapping[str, str] | None = None
+    ) -> Child:
         log = self.folder / f"{name}{len(self.children)}.log"
-        child = Child([sys.executable, "-m", module, *words], log=log, env=self._env())
+        env = {**self._env(), **(environment or {})}
+        child = Child([sys.executable, "-m", module, *words], log=log, env=env)
         self.children.append(child)
         return child
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -172,11 +173,16 @@ def _moves(cursor: Any, jobs: Sequence[_Job], due: Mapping[UUID, datetime]) -> l
 
 def _anew(job: _Job, due: datetime, last: Fired | None) -> datetime | None:
     try:
-        plan = Plan.load(json.loads(job.plan))
+        plan = _plan(job.plan)
         return new_zone_data.next_moment(plan, due=due, began=job.began, last=last)
     except ScheduleError:  # the zone is gone: the claim says so, and pauses the job
         log.exception("zone_data.schedule_error", job=str(job.id))
         return due
+
+
+@lru_cache(maxsize=4096)
+def _plan(text: str) -> Plan:
+    return Plan.load(json.loads(text))
 
 
 # The newest births hold the newest moment; a catch-up bears several at once, in their order.
@@ -224,7 +230,7 @@ def _store(cursor: Any, jobs: Sequence[_Job], moves: Sequence[Move], ours: str) 
 
 def _version(job: _Job, ours: str) -> str:
     try:
-        return local_times.zone_data_of(Plan.load(json.loads(job.plan)).schedules)
+        return local_times.zone_data_of(_plan(job.plan).schedules)
     except ScheduleError:
         return ours
 

@@ -129,11 +129,12 @@ def test_what_was_typed_comes_back_as_text(client: Client, team: Team, text: str
 
 def everywhere(team: Team, text: str) -> tuple[Job, Run]:
     """A job and a run of it that say this in every place where text may stand."""
+    plain = text.replace("{{", "{{{{")  # no value of the moment
     target = {
         "type": "http",
         "url": "https://a.example/",
-        "headers": {"X-Note": text.replace("\n", " ")},
-        "body": {text: [text]},
+        "headers": {"X-Note": plain.replace("\n", " ")},
+        "body": {text: [plain]},
     }
     said: dict[str, Any] = {"name": text, "description": text, "runbook": text}
     Job.objects.filter(team=team, name=text).delete()

@@ -33,6 +33,7 @@ PAGES = {
     "job": Rule("viewer", None),
     "job-new": Rule("editor", "editor"),
     "job-preview": Rule("viewer", None),
+    "job-filled": Rule(None, "viewer"),
     "job-edit": Rule("editor", "editor"),
     "job-pause": Rule(None, "operator"),
     "job-resume": Rule(None, "operator"),
@@ -55,7 +56,7 @@ PAGES = {
 }
 OPEN = {"sign-in", "sign-out"}
 ROLES = ("viewer", "operator", "editor")
-LISTS = {"home", "jobs", "runs", "review", "dead-letters", "job-new", "job-preview"}
+LISTS = {"home", "jobs", "runs", "review", "dead-letters", "job-new", "job-preview", "job-filled"}
 
 
 def routes() -> Iterator[URLPattern]:

@@ -28,6 +28,7 @@ class Rule:
 
 
 PAGES = {
+    "reader-zone": Rule("viewer", "viewer"),
     "home": Rule("viewer", "viewer"),  # leads on, whatever the method
     "jobs": Rule("viewer", None),
     "job": Rule("viewer", None),
@@ -36,6 +37,8 @@ PAGES = {
     "job-filled": Rule(None, "viewer"),
     "job-edit": Rule("editor", "editor"),
     "job-pause": Rule(None, "operator"),
+    "job-pause-preview": Rule("operator", None),
+    "job-skip": Rule(None, "operator"),
     "job-resume": Rule(None, "operator"),
     "job-signing-secret": Rule(None, "editor"),
     "job-delete": Rule("editor", "editor"),
@@ -56,7 +59,17 @@ PAGES = {
 }
 OPEN = {"sign-in", "sign-out"}
 ROLES = ("viewer", "operator", "editor")
-LISTS = {"home", "jobs", "runs", "review", "dead-letters", "job-new", "job-preview", "job-filled"}
+LISTS = {
+    "reader-zone",
+    "home",
+    "jobs",
+    "runs",
+    "review",
+    "dead-letters",
+    "job-new",
+    "job-preview",
+    "job-filled",
+}
 
 
 def routes() -> Iterator[URLPattern]:

@@ -321,7 +321,7 @@ def test_what_was_there_before_the_column_counts_as_worked_out_by_nobody(noon: d
     daily(due=noon), daily("utc", due=noon, timezone="UTC"), make.job(make.team())
     Job.objects.update(zone_data="")
     Job.objects.filter(name="rotate-certificates").update(schedule=[{"every": 60}])
-    migration = import_module("jobs.migrations.0008_zone_data")
+    migration = import_module("jobs.migrations.0006_zone_data")
     with connection.cursor() as cursor:
         cursor.execute(migration._NOBODY_KNOWS)
     assert list(Job.objects.exclude(zone_data="").values_list("name", flat=True)) == ["close"]

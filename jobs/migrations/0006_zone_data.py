@@ -1,3 +1,5 @@
+"""Which zone data worked out the next moment of a job."""
+
 from django.db import migrations, models
 
 # By which version the stored moments were worked out, nobody wrote down: the first beat looks.
@@ -11,7 +13,7 @@ update jobs_job set zone_data = 'unknown'
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0007_moment_values'),
+        ('jobs', '0005_moment_values'),
     ]
 
     operations = [

@@ -7,11 +7,12 @@ expression, read anew by a grammar of this file.
 from __future__ import annotations
 
 import calendar
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from zoneinfo import ZoneInfo
 
-MINUTE = timedelta(minutes=1)
+MINUTE, ZERO = timedelta(minutes=1), timedelta(0)
 NAMES = {name.lower(): n for n, name in enumerate(calendar.month_abbr) if name}
 NAMES |= {name.lower(): (n + 1) % 7 for n, name in enumerate(calendar.day_abbr)}
 
@@ -79,7 +80,12 @@ def seven(item: str) -> bool:
 
 
 def matches(expression: str, t: datetime) -> bool:
-    minute, hour, date, month, weekday = expression.split()
+    return shows(expression.split(), t)
+
+
+def shows(fields: list[str], t: datetime) -> bool:
+    """Whether a wall clock that shows `t` is named by the five fields."""
+    minute, hour, date, month, weekday = fields
     if not (
         holds(minute, t.minute, 0, 59)
         and holds(hour, t.hour, 0, 23)
@@ -90,27 +96,66 @@ def matches(expression: str, t: datetime) -> bool:
     return all(named) if "*" in (date[0], weekday[0]) else any(named)
 
 
-def moments(
-    expression: str, zone: str, dst: str, after: datetime, until: datetime
-) -> list[datetime]:
-    """Every moment in `after` < moment ≤ `until`, by looking at each minute between."""
+@dataclass(frozen=True)
+class Minute:
+    """One minute of UTC on a zone's clock. `again`: the clock shows this time for the second
+    time. `left_out`: times that the clock never showed, between the minute before and this one.
+    """
+
+    at: datetime
+    clock: datetime
+    again: bool
+    left_out: tuple[datetime, ...]
+
+
+@lru_cache(maxsize=4)
+def minutes(zone: str, after: datetime, until: datetime) -> list[Minute]:
+    """Each whole minute of UTC after `after`'s own, up to and with `until`."""
     place = ZoneInfo(zone)
-    minute, hour, *_ = expression.split()
-    wall = dst == "wall" or "*" in (minute[0], hour[0])
     now = after.replace(second=0, microsecond=0)
     before = now.astimezone(place).replace(tzinfo=None)
     found = []
     while (now := now + MINUTE) <= until:
         shown = now.astimezone(place)
         clock = shown.replace(tzinfo=None, fold=0)
-        hit = matches(expression, clock) and (wall or not shown.fold)
-        skipped = before + MINUTE
-        while not wall and not hit and skipped < clock:
-            hit = matches(expression, skipped)
-            skipped += MINUTE
+        gap = (clock - before) // MINUTE
+        left_out = tuple(before + skipped * MINUTE for skipped in range(1, gap))
+        found.append(Minute(now, clock, bool(shown.fold), left_out))
         before = clock
-        if hit and now > after:
-            found.append(now)
+    return found
+
+
+def moments(
+    expression: str, zone: str, dst: str, after: datetime, until: datetime
+) -> list[datetime]:
+    """Every moment in `after` < moment ≤ `until`, by looking at each minute between."""
+    fields = expression.split()
+    wall = dst == "wall" or "*" in (fields[0][0], fields[1][0])
+    return [
+        minute.at
+        for minute in minutes(zone, after, until)
+        if minute.at > after
+        and (
+            (shows(fields, minute.clock) and (wall or not minute.again))
+            or (not wall and any(shows(fields, time) for time in minute.left_out))
+        )
+    ]
+
+
+@cache
+def changes(zone: str, begin: datetime, end: datetime) -> list[tuple[datetime, timedelta]]:
+    """Every change of the zone's clock between two instants, by looking at each quarter of a
+    day and then at each minute; with how far the clock moves: forwards is positive."""
+    place, step = ZoneInfo(zone), timedelta(hours=6)
+    found, now, offset = [], begin, begin.astimezone(place).utcoffset()
+    while now < end:
+        before, offset = offset, (now + step).astimezone(place).utcoffset()
+        if offset != before:
+            at = now
+            while at.astimezone(place).utcoffset() == before:
+                at += MINUTE
+            found.append((at, (offset or ZERO) - (before or ZERO)))
+        now += step
     return found
 
 

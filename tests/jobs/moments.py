@@ -11,6 +11,7 @@ from jobs.schedule_values import Dst
 from jobs.schedules import At, Cron, Every, Schedule
 
 WIDTH = int(os.environ.get("ONEBEAT_TEST_WIDTH", "1"))
+WHOLE = os.environ.get("ONEBEAT_PROOF") == "whole"  # the searches that take an hour
 NOW = datetime(2026, 1, 15, 10, 7, tzinfo=UTC)
 TICK = timedelta.resolution
 NEW_YORK = "America/New_York"

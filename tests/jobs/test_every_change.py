@@ -27,9 +27,10 @@ Change = tuple[datetime, timedelta]
 
 
 def around(change: Change) -> tuple[datetime, datetime]:
-    """Hours enough to hold the times that the change leaves out or repeats, and some more."""
+    """Long enough to hold the times that the change leaves out or repeats, and some more."""
     at, moved = change
-    return at - timedelta(hours=2), at + abs(moved) + timedelta(hours=2)
+    margin = abs(moved) + timedelta(minutes=20)
+    return at - margin, at + margin
 
 
 def tried(number: int) -> list[str]:

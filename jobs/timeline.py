@@ -83,7 +83,7 @@ class Timeline:
     def _stretches(self, after: datetime, until: datetime) -> list[tuple[Plan, datetime, datetime]]:
         stretches = []
         for version, following in zip(self._versions, [*self._versions[1:], None], strict=True):
-            start = max(after, version.began_at) if version is not self._versions[0] else after
+            start = max(after, version.began_at)
             end = min(until, following.began_at) if following else until
             if version.plan is not None and start < end:
                 stretches.append((version.plan, start, end))

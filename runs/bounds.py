@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-EVER = datetime(1, 1, 2, tzinfo=UTC)
+EVER = datetime.min.replace(tzinfo=UTC)
 MARGIN = timedelta(seconds=60)
 FULL_LOOK_EVERY = timedelta(seconds=60)
 

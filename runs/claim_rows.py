@@ -67,7 +67,7 @@ class DueJob(NamedTuple):
 _LOCK_DUE = """
 select job_id, at
   from jobs_due d
- where at > %(above)s and at <= %(now)s
+ where at >= %(above)s and at <= %(now)s
    and (shard = any(%(shards)s::int[]) or at <= %(now)s - interval '1 second')
  {only}
  order by at

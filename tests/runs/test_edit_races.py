@@ -30,7 +30,7 @@ from tests.servers import wait_until
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 ALL = list(range(COUNT))
-SOON, AROUND, LATER = (timedelta(milliseconds=each) for each in (150, 12, 40))
+SOON, AROUND, LATER = (timedelta(milliseconds=each) for each in (150, 30, 60))
 WHY = Pause("race")
 
 

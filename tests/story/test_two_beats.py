@@ -1,4 +1,5 @@
-"""Many jobs due at one instant under several beats: one run for each job and moment."""
+"""Many jobs due at one instant under several beats: one run for each job and moment, though beats
+are killed (K098)."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ import pytest
 from django.db.models import QuerySet
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Team
 from runs.beat import Every
 from runs.models import Run
 from tests.servers import Child, wait_until
-from tests.story.conftest import FULL, register
+from tests.story import many
+from tests.story.conftest import FULL
 from tests.story.processes import Product
 
 pytestmark = pytest.mark.story
@@ -43,11 +44,8 @@ class Rounds:
 @pytest.fixture
 def rounds(team: Team) -> Rounds:
     """The jobs are registered with a first moment late enough for all to be there."""
-    first = clock.now() + timedelta(seconds=8 + JOBS / 25)
-    schedule = {"every": EVERY, "anchor": canonical_instant(first)}
-    task = {"type": "task", "name": "story.note"}
-    retries = {"catch_up": {"policy": "all", "window": 3600, "limit": 1000}}
-    jobs = [register(team, f"job {n}", schedule, task, **retries).id for n in range(JOBS)]
+    first = clock.now() + timedelta(seconds=20)
+    jobs = [job.id for job in many.jobs(team, [first] * JOBS, every=EVERY)]
     assert clock.now() < first, "this machine is too slow for the figures of this test"
     return Rounds(jobs, [first + n * timedelta(seconds=EVERY) for n in range(ROUNDS)])
 

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import connection
 
 from jobs import beat_tasks, clock, zones
-from runs import backfill, claim, enqueue, rescue, zone_data
+from runs import backfill, claim, enqueue, rescue, set_back, zone_data
 from runs.bounds import Bound
 from runs.members import Member
 from runs.publishing import publisher
@@ -101,7 +101,11 @@ class Scheduler(beat.Scheduler):
             return None
 
     def _join(self) -> None:
-        if self._membership.has_come() and self.member.seen():
+        if not self._membership.has_come():
+            return
+        if set_back.noticed():
+            set_back.undo(clock.now())
+        if self.member.seen():
             log.info("beat.shards", live=len(self.member.live), shards=len(self.member.shards))
 
     def _work_out_anew(self) -> None:

@@ -38,12 +38,14 @@ class Server(Protocol):
 
 
 def missing(name: str) -> str | None:
-    """Why `name` (rabbitmq, redis, postgresql-15, chromium) cannot be used here; None if it can."""
+    """Why `name` (rabbitmq, redis, postgresql-15, chromium, faketime) cannot be used here; None
+    if it can."""
     found = {
         "rabbitmq": RABBITMQ.exists() and bool(shutil.which("epmd")),
         "redis": bool(shutil.which("redis-server")),
         "postgresql-15": POSTGRES_15.exists(),
         "chromium": bool(shutil.which("chromium")),
+        "faketime": bool(shutil.which("faketime")),
     }[name]
     return None if found else f"{name} is not installed"
 

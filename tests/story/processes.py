@@ -40,9 +40,10 @@ class Product:
     broker_url: str
     children: list[Child] = field(default_factory=list)
 
-    def beat(self, **environment: str) -> Child:
+    def beat(self, *, clock: int = 0, **environment: str) -> Child:
+        """A beat on a host whose clock is so many seconds ahead."""
         words = ("celery", "-A", "config", "beat", *_LOG)
-        return self._start("beat", *words, environment=environment)
+        return self._start("beat", *words, environment=environment, clock=clock)
 
     def worker(self, *words: str, concurrency: int = 4) -> Child:
         """A worker that knows the handlers of tests/story/handlers.py."""
@@ -97,11 +98,17 @@ class Product:
         )
 
     def _start(
-        self, name: str, module: str, *words: str, environment: Mapping[str, str] | None = None
+        self,
+        name: str,
+        module: str,
+        *words: str,
+        environment: Mapping[str, str] | None = None,
+        clock: int = 0,
     ) -> Child:
         log = self.folder / f"{name}{len(self.children)}.log"
         env = {**self._env(), **(environment or {})}
-        child = Child([sys.executable, "-m", module, *words], log=log, env=env)
+        wrong = ["faketime", "-m", "-f", f"{clock:+}s"] if clock else []
+        child = Child([*wrong, sys.executable, "-m", module, *words], log=log, env=env)
         self.children.append(child)
         return child
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from jobs import editing
 from jobs.editing import Pause
 from jobs.models import Due, Job, JobVersion
 from jobs.shards import shard_of
-from runs import audit, settle, start
+from runs import audit, claim, set_back, settle, start
+from runs.bounds import EVER
 from runs.models import Run
 from runs.outcomes import Effect, Kind, Outcome
 from tests import make
 from tests.jobs.moments import at
-from tests.runs.playing import MINUTE, Beat
+from tests.races import at_once
+from tests.runs.playing import ALL, MINUTE, Beat
 from tests.virtual_clock import VirtualClock
 
 HOUR, DAY, SECOND = timedelta(hours=1), timedelta(days=1), timedelta(seconds=1)
@@ -289,3 +293,44 @@ def _begun(job: Job) -> Run:
     run = Run.objects.get(job=job)
     assert start.run(run.id, worker="w") is not None
     return run
+
+
+# ── the clock itself ─────────────────────────────────────────────────────────────────────
+
+
+def test_a_clock_set_a_day_ahead_and_back_k092(virtual_clock: VirtualClock) -> None:
+    """Ahead: one moment is made up, as its catch-up says. Back: nothing comes twice, and what is
+    due next is due at once. (With processes: tests/story/test_clocks.py.)"""
+    virtual_clock.stand_at(MONDAY)
+    job, paused = a_job("* * * * *"), a_job("* * * * *", name="paused")
+    editing.pause(paused.id, Pause("moving", until=MONDAY + 5 * DAY), by=None)
+    beat = Beat(virtual_clock)
+    beat.play(MONDAY, MONDAY + 5 * MINUTE)
+    beat.play(MONDAY + DAY - MINUTE, MONDAY + DAY + MINUTE)
+    assert fired(job)[5:] == [MONDAY + DAY, MONDAY + DAY + MINUTE]
+    virtual_clock.stand_at(MONDAY + 4.5 * MINUTE)
+    assert set_back.undo(MONDAY + 4.5 * MINUTE) == 1
+    beat.play(MONDAY + 4.5 * MINUTE, MONDAY + 9.5 * MINUTE)
+    assert fired(job)[:9] == [MONDAY + minute * MINUTE for minute in range(1, 10)]
+    assert next_due(job) == MONDAY + 10 * MINUTE
+    assert next_due(paused) == MONDAY + 5 * DAY
+    beat.play(MONDAY + DAY - MINUTE, MONDAY + DAY + 2 * MINUTE)
+    assert fired(job)[-3:] == [MONDAY + DAY + minute * MINUTE for minute in range(3)]
+
+
+def test_an_edit_elsewhere_while_a_moment_is_claimed_claims_it_no_second_time_k094(
+    virtual_clock: VirtualClock,
+) -> None:
+    """The row under its lock says what is due, no list that is loaded again after an edit."""
+    virtual_clock.stand_at(MONDAY)
+    job, other = a_job("* * * * *"), a_job("0 0 1 1 *", name="other")
+    virtual_clock.stand_at(MONDAY + MINUTE)
+    with transaction.atomic():
+        assert Beat(virtual_clock).tick(MONDAY + MINUTE) == 1
+        second = partial(claim.due_jobs, MONDAY + MINUTE, shards=ALL, above=EVER)
+        timeouts = make.definition(name="other", schedule={"cron": "0 0 1 1 *"}, timeout=7)
+        edit = partial(editing.edit, other.id, timeouts, by=None)
+        edited, claimed = at_once(edit, second)
+        assert (edited.version, claimed) == (2, claim.Claimed())
+    assert Beat(virtual_clock).tick(MONDAY + MINUTE) == 0
+    assert fired(job) == [MONDAY + MINUTE]

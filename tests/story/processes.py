@@ -41,7 +41,7 @@ class Product:
     children: list[Child] = field(default_factory=list)
 
     def beat(self, *, clock: int = 0, **environment: str) -> Child:
-        """A beat on a host whose clock is so many seconds ahead."""
+        """A beat. `clock`: its host's is so many seconds ahead."""
         words = ("celery", "-A", "config", "beat", *_LOG)
         return self._start("beat", *words, environment=environment, clock=clock)
 

@@ -64,7 +64,7 @@ def never_two_at_a_time(job: Job) -> None:
 
 def test_under_skip_each_moment_that_comes_too_soon_is_recorded_with_the_run_in_its_way(
     product: Product, team: Team
-) -> None:
+) -> None:  # K114
     up(product)
     story = Story(team, "skip", LONG)
     story.until(9, "RUNNING")
@@ -84,7 +84,7 @@ def test_under_skip_each_moment_that_comes_too_soon_is_recorded_with_the_run_in_
 
 def test_under_queue_the_first_waits_and_starts_as_soon_as_the_one_before_has_ended(
     product: Product, team: Team
-) -> None:
+) -> None:  # K115
     up(product)
     story = Story(team, "queue", LONG)
     waiting = story.until(1, "WAITING")
@@ -122,7 +122,7 @@ def test_under_allow_they_run_side_by_side(product: Product, team: Team) -> None
 
 def test_a_run_whose_worker_and_beat_were_killed_is_in_nobodys_way_for_long(
     product: Product, team: Team
-) -> None:
+) -> None:  # K116
     beat, worker = product.beat(), product.worker(concurrency=1)
     product.up()
     story = Story(team, "skip", 60, retries={"max_attempts": 1})
@@ -141,7 +141,7 @@ def test_a_run_whose_worker_and_beat_were_killed_is_in_nobodys_way_for_long(
 
 def test_starts_by_hand_and_by_schedule_are_never_two_at_a_time(
     product: Product, team: Team
-) -> None:
+) -> None:  # K117
     up(product)
     story = Story(team, "skip", 0.2)
     pressed: list[bool] = []
@@ -169,7 +169,7 @@ def test_starts_by_hand_and_by_schedule_are_never_two_at_a_time(
 
 def test_under_cancel_a_run_that_pays_no_heed_is_ended_by_force_before_the_next_starts(
     product: Product, team: Team
-) -> None:
+) -> None:  # K118
     # Celery gives a process that was killed ten seconds before it takes a message in its place.
     up(product, concurrency=6)
     story = Story(team, "cancel", LONG)

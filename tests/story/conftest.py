@@ -15,7 +15,9 @@ from jobs import clock, definitions, editing
 from jobs.addresses import AllowList
 from jobs.definitions import Known
 from jobs.models import Job, Team
+from tests import virtual_clock
 from tests.story.processes import Product, empty_queue, on_database
+from tests.virtual_clock import VirtualClock
 
 FULL = os.environ.get("ONEBEAT_STORY") == "full"
 LOOPBACK = "127.0.0.1/32"  # where the example target listens
@@ -46,6 +48,13 @@ def product(
             product.end()
             # Shown by pytest where the test failed, dropped where it passed.
             print(product.logs())
+
+
+@pytest.fixture
+def set_clock(product_url: str) -> Iterator[VirtualClock]:
+    """To be named before `product`, so that its connections live by this clock."""
+    with virtual_clock.installed(product_url) as virtual:
+        yield virtual
 
 
 @pytest.fixture

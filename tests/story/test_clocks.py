@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -13,22 +12,15 @@ from jobs.instants import canonical_instant
 from jobs.models import Job, Team
 from runs.models import Beat, Run
 from tests import servers
-from tests import virtual_clock as clocks
 from tests.servers import wait_until
 from tests.story.conftest import register
 from tests.story.processes import Product
+from tests.virtual_clock import VirtualClock
 
 pytestmark = [pytest.mark.story, pytest.mark.timeout(180)]
 
 SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 NOTE = {"type": "task", "name": "story.note"}
-
-
-@pytest.fixture
-def set_clock(product_url: str) -> Iterator[clocks.VirtualClock]:
-    """To be named before `product`, so that its connections live by this clock."""
-    with clocks.installed(product_url) as clock:
-        yield clock
 
 
 def a_job(team: Team, seconds: int) -> Job:
@@ -52,7 +44,7 @@ def until_fired(job: Job, count: int) -> None:
 
 
 def test_a_clock_set_a_day_ahead_and_back_k092(
-    set_clock: clocks.VirtualClock, product: Product, team: Team
+    set_clock: VirtualClock, product: Product, team: Team
 ) -> None:
     """Ahead: what was stepped over goes by the catch-up, one made up at most. Back: no moment
     comes twice, and the next one is due at once, not in a day."""

@@ -12,6 +12,7 @@
 | ONEBEAT_METRICS_OPEN | whether /metrics needs no token | false |
 | ONEBEAT_LEASE | seconds without a heartbeat until a worker counts as lost | 30 |
 | ONEBEAT_STOP_GRACE | seconds that a task has when it is asked to stop | 10 |
+| ONEBEAT_RESTORED_AFTER | seconds without a beat that speak for a restored copy | 3 days |
 | ONEBEAT_SWEEP, ONEBEAT_RESEND | seconds: the rescue's interval, the first resend | 2, 15 |
 """
 
@@ -47,6 +48,7 @@ SECURE = env.bool("ONEBEAT_SECURE", False)  # behind TLS: secure cookies, HSTS, 
 LEASE = env.float("ONEBEAT_LEASE", 30.0)
 SWEEP = env.float("ONEBEAT_SWEEP", 2.0)
 RESEND = env.float("ONEBEAT_RESEND", 15.0)
+RESTORED_AFTER = env.float("ONEBEAT_RESTORED_AFTER", 3 * 86_400.0)
 STOP_GRACE = env.float("ONEBEAT_STOP_GRACE", 10.0)
 EGRESS_ALLOW = environment.egress(env.str("ONEBEAT_EGRESS_ALLOW", ""))
 BEAT_TASKS: list[str] = env.list("ONEBEAT_BEAT_TASKS", [])

@@ -8,13 +8,48 @@ a person, `none` drops them; nothing is dropped without a record.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-
-from jobs.timeline import Timeline
+from typing import Protocol
 
 GRACE = timedelta(seconds=10)
 _TICK = timedelta(microseconds=1)
+
+
+class Line(Protocol):
+    """The moments of a job over time, as jobs/timeline.py tells them."""
+
+    def moments(self, after: datetime, until: datetime, limit: int) -> list[datetime]: ...
+
+    def count(self, after: datetime, until: datetime) -> int: ...
+
+    def newest(self, after: datetime, until: datetime) -> datetime | None: ...
+
+
+class Listed:
+    """A line of exactly these moments."""
+
+    def __init__(self, moments: Iterable[datetime]) -> None:
+        self._moments = sorted(moments)
+
+    def moments(self, after: datetime, until: datetime, limit: int) -> list[datetime]:
+        """Those in (after, until], oldest first, at most `limit`."""
+        return self._within(after, until)[:limit]
+
+    def count(self, after: datetime, until: datetime) -> int:
+        """How many lie in (after, until]."""
+        return len(self._within(after, until))
+
+    def newest(self, after: datetime, until: datetime) -> datetime | None:
+        """The last one in (after, until]."""
+        found = self._within(after, until)
+        return found[-1] if found else None
+
+    def _within(self, after: datetime, until: datetime) -> list[datetime]:
+        found = self._moments
+        return found[bisect_right(found, after) : bisect_right(found, until)]
 
 
 @dataclass(frozen=True)
@@ -45,7 +80,7 @@ class Fates:
     skipped: list[Skipped] = field(default_factory=list)
 
 
-def fates(line: Timeline, *, due: datetime, now: datetime, policy: Policy) -> Fates:
+def fates(line: Line, *, due: datetime, now: datetime, policy: Policy) -> Fates:
     """The fates of the moments in [due, now]. `due` is the oldest not yet settled."""
     before = due - _TICK
     missed_until = min(max(before, now - GRACE), now)
@@ -68,11 +103,44 @@ def fates(line: Timeline, *, due: datetime, now: datetime, policy: Policy) -> Fa
             return Fates(fire=on_time, skipped=skipped)
 
 
+def under_hold(line: Line, *, due: datetime, now: datetime, policy: Policy, waiting: int) -> Fates:
+    """Under a hold: which moments in [due, now] wait for its end (`fire`), when `waiting` of the
+    job do already. No window counts yet, for at the end a person may choose to fire all.
+
+    At most `limit` wait: the first to come; under `last` the newest, for which older ones are to
+    give way (`giving_way`)."""
+    newest = policy.name == "last"
+    room = policy.limit if newest else max(0, policy.limit - waiting)
+    kept = Policy("last" if newest else "all", None, room)
+    found = fates(line, due=due, now=now, policy=kept)
+    cut = max(0, len(found.fire) - room)
+    dropped, stay = (
+        (found.fire[:cut], found.fire[cut:]) if newest else (found.fire[room:], found.fire[:room])
+    )
+    skipped = [
+        replace(row, reason=_UNDER_HOLD.get(row.reason, row.reason)) for row in found.skipped
+    ]
+    if dropped:
+        skipped.append(Skipped(dropped[0], dropped[-1], len(dropped), HELD_PAST_LIMIT))
+    return Fates(fire=stay, skipped=skipped)
+
+
+def giving_way(policy: Policy, *, waiting: int, more: int) -> int:
+    """How many of the moments that wait for a hold, the oldest, give way to `more` new ones."""
+    return max(0, waiting + more - policy.limit) if policy.name == "last" else 0
+
+
+HELD_PAST_LIMIT = "held, and past the catch-up limit"
+GAVE_WAY = "held, and gave way to a newer moment: the catch-up limit was reached"
+_PAST_LIMIT = "missed, and past the catch-up limit"
+_UNDER_HOLD = {_PAST_LIMIT: HELD_PAST_LIMIT}
+
+
 @dataclass(frozen=True)
 class _Missed:
     """The missed moments: those in (before, until], of which (window, until] are young enough."""
 
-    line: Timeline
+    line: Line
     before: datetime
     window: datetime
     until: datetime
@@ -90,7 +158,7 @@ class _Missed:
             *_record(
                 self.line, self.before, self.window, "missed, and older than the catch-up window"
             ),
-            *_record(self.line, end, self.until, "missed, and past the catch-up limit"),
+            *_record(self.line, end, self.until, _PAST_LIMIT),
         ]
 
     def all_before(self, newest: list[datetime], reason: str) -> list[Skipped]:
@@ -98,7 +166,7 @@ class _Missed:
         return _record(self.line, self.before, end, reason)
 
 
-def _record(line: Timeline, after: datetime, until: datetime, reason: str) -> list[Skipped]:
+def _record(line: Line, after: datetime, until: datetime, reason: str) -> list[Skipped]:
     first = line.moments(after, until, limit=1)
     last = line.newest(after, until)
     if not first or last is None:

@@ -24,6 +24,19 @@ def lock(job_id: UUID) -> Due | None:
             return due
 
 
+def try_lock(job_id: UUID) -> bool:
+    """The same without waiting; False where somebody else has the lock."""
+    rows = Due.objects.filter(job_id=job_id)
+    if rows.select_for_update(skip_locked=True).first() is not None:
+        return True
+    with transaction.atomic():
+        free = Job.objects.select_for_update(no_key=True, skip_locked=True).filter(id=job_id)
+        ours = not rows.exists() and free.only("id").first() is not None and not rows.exists()
+        if not ours:  # as above: who has no right to the row lets go of it
+            transaction.set_rollback(True)
+    return ours
+
+
 def _lock_job_without_due(job_id: UUID) -> bool:
     with transaction.atomic():  # a savepoint: rolled back, it lets go of the row
         Job.objects.select_for_update(no_key=True).only("id").get(id=job_id)

@@ -22,6 +22,7 @@ from rest_framework.response import Response
 from jobs import strict_json
 from jobs.definitions import DefinitionError, Problem
 from jobs.editing import Changed, Gone, NameTaken, NothingDue, ReadOnly
+from jobs.holds import HeldAlready, HoldError, Over
 from jobs.json_values import MAX_BYTES
 from jobs.schedules import ScheduleError
 from jobs.targets import TargetError
@@ -82,11 +83,11 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> Response:
             return _refused(error.problems)
         case BadRequest():
             return _refused(error.problems)
-        case TargetError() | ScheduleError():
+        case TargetError() | ScheduleError() | HoldError():
             return _refused([Problem(error.field, error.message, error.hint)])
         case NameTaken():
             return _problem(409, str(error), [Problem("name", str(error))])
-        case Changed() | ReadOnly() | NothingDue():
+        case Changed() | ReadOnly() | NothingDue() | HeldAlready() | Over():
             return _problem(409, str(error))
         case Conflict():
             return _problem(409, str(error.detail), error.problems, **error.more)

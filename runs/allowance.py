@@ -51,6 +51,7 @@ def _skipped(birth: Birth, reason: str) -> Birth:
         skipped_until=birth.due_at,
         skipped_count=1,
         not_before=None,
+        hold_id=None,
     )
 
 

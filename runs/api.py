@@ -58,13 +58,16 @@ class RunNowDoor(Door):
 
     def post(self, request: Request, job_id: UUID) -> Response:
         """A run of the job by hand, 201: now, or that of the moment `for`. 409 where one is
-        active and the job has them in turn, or the moment has a run."""
+        active and the job has them in turn, the moment has a run, or a hold is on."""
         job = access.job(request, job_id, Act.OPERATE)
         moment = asked.instant(asked.members(request, ("for",)), "for")
         try:
             run = _run_of(job.id, moment, access.person(request))
         except (by_hand.Busy, by_hand.HasRun) as found:
             raise _conflict(request, found) from None
+        except by_hand.Held as held:
+            hold = request.build_absolute_uri(reverse("api-hold", args=[held.hold.id]))
+            raise Conflict(str(held), hold=hold, reason=held.hold.reason) from None
         except by_hand.NotDue as wrong:
             raise BadRequest(Problem("for", wrong.problem, wrong.hint)) from None
         headers = {"Location": _address(request, run)}

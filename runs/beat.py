@@ -18,10 +18,11 @@ from django.conf import settings
 from django.db import connection
 
 from jobs import beat_tasks, clock, zones
-from runs import backfill, claim, enqueue, rescue, set_back, zone_data
+from runs import backfill, claim, enqueue, letting_go, rescue, set_back, zone_data
 from runs.bounds import Bound
 from runs.members import Member
 from runs.publishing import publisher
+from runs.witness import Witness
 
 TICK = 1.0  # seconds: the longest sleep between two looks
 _LEAST_SLEEP = 0.005
@@ -53,11 +54,12 @@ class Scheduler(beat.Scheduler):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.member = Member()
+        self.witness = Witness()
         self.publisher = publisher(self.app)
         self._due, self._to_send = Bound(), Bound()
         self._membership = Every(TICK)
         self._rescue = Every(settings.SWEEP)
-        self._mirror = Every(TICK)
+        self._mirror, self._holds = Every(TICK), Every(TICK)
         self._zone_data = Every(settings.SWEEP)
         self._told_older = Every(60)
         self._settled = False  # whether our zone data worked out every next moment
@@ -76,6 +78,8 @@ class Scheduler(beat.Scheduler):
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """One look; seconds until the next. Never raises."""
+        if not self._safely(self.witness.look):
+            return TICK
         self._safely(self._join)
         self._safely(self._work_out_anew)
         more = self._safely(self._work)
@@ -105,6 +109,7 @@ class Scheduler(beat.Scheduler):
             return
         if set_back.noticed():
             set_back.undo(clock.now())
+        self.witness.beat()
         if self.member.seen():
             log.info("beat.shards", live=len(self.member.live), shards=len(self.member.shards))
 
@@ -150,6 +155,8 @@ class Scheduler(beat.Scheduler):
         return sent
 
     def _look_after(self) -> None:
+        if self._holds.has_come():
+            self._safely(letting_go.due)
         if self._rescue.has_come():
             for step in (
                 *(rescue.silent_workers, rescue.missed_wake_ups, rescue.alarm_for_overdue),

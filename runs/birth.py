@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Self
+from typing import NamedTuple, Self
 from uuid import UUID
 
 from jobs.catch_up import Skipped
 from jobs.schedules import canonical_instant
 from runs.models.run import new_id
 from runs.states import Origin, ReviewClass, State
+
+
+class UnderHold(NamedTuple):
+    """The hold that a job is under, and how many of its moments wait for one already."""
+
+    id: UUID
+    words: str
+    waiting: int
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,7 @@ class Birth:
     skipped_count: int | None = None
     blocked_by: UUID | None = None
     not_before: datetime | None = None
+    hold_id: UUID | None = None
     idempotent: bool = True
     origin: Origin = Origin.SCHEDULE
     backfill_id: UUID | None = None
@@ -45,6 +54,10 @@ class Birth:
         return cls(
             job_id, version, due_at, State.CLAIMED, idempotent=idempotent, not_before=not_before
         )
+
+    def under(self, hold: UnderHold) -> Self:
+        """The same, waiting for the end of a hold."""
+        return replace(self, state=State.WAITING, reason=hold.words, hold_id=hold.id)
 
     @classmethod
     def ask(cls, job_id: UUID, version: int, due_at: datetime) -> Self:

@@ -8,26 +8,27 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import clock, editing
+from jobs import clock, editing, holds
 from jobs.instants import canonical_instant
-from jobs.models import Job, User
-from runs import claim_rows, idempotency, moments, release, snapshots
+from jobs.models import Hold, Job, User
+from runs import claim_rows, idempotency, letting_go, moments, release, snapshots
 from runs.birth import Birth
 from runs.models import Run
 from runs.moments import There
+from runs.release import Busy as Busy
 from runs.states import Origin, ReviewClass, State
 
 log = structlog.get_logger("onebeat.run")
 
 
-class Busy(Exception):
-    """Only one run of the job may be active at a time, and `run` is."""
+class Held(Exception):
+    """Nothing of the job starts while `hold` is on."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    def __init__(self, hold: Hold) -> None:
+        self.hold = hold
         super().__init__(
-            f"Run {run.id} of this job is {run.state.lower()}, and the job runs one at a time. "
-            "Wait until it has ended, or cancel it."
+            f"{hold.words} Nothing starts until the hold ends; a moment that waits for it may be "
+            "let past by itself."
         )
 
 
@@ -50,9 +51,11 @@ class HasRun(Exception):
 def run_now(job_id: UUID, *, by: User | None) -> Run:
     """A run of the job as it is now, with a key of its own: never that of a due moment, which
     fires as if nothing had been asked. A paused job runs too: a person asked for it. Raises
-    editing.Gone, and Busy for a serial job with an active run."""
+    editing.Gone, Held under a hold, and Busy for a serial job with an active run."""
     with transaction.atomic():
         job = _locked(job_id)
+        if hold := holds.over(job.team_id):
+            raise Held(hold)
         if job.serial and (busy := release.active_run(job)):
             raise Busy(busy)
         now = clock.now()
@@ -81,13 +84,15 @@ def run_now(job_id: UUID, *, by: User | None) -> Run:
 
 def run_for(job_id: UUID, moment: datetime, *, by: User | None) -> Run:
     """The run of a moment that was missed or skipped, with the key of that moment and the job as
-    it was then. Raises editing.Gone, NotDue, HasRun, and Busy for a serial job with an active
-    run."""
+    it was then; that of one that waits for a hold is let past it. Raises editing.Gone, NotDue,
+    HasRun, Held under a hold, and Busy for a serial job with an active run."""
     with transaction.atomic():
         job = _locked(job_id)
         if there := moments.there(job.id, [moment]).get(moment):
             return _had(there, moment, by)
         version = _version_at(job, moment)
+        if hold := holds.over(job.team_id):
+            raise Held(hold)
         if job.serial and (busy := release.active_run(job)):
             raise Busy(busy)
         birth = Birth(job.id, version, moment, State.CLAIMED, origin=Origin.HAND)
@@ -116,7 +121,10 @@ def _had(there: There, moment: datetime, by: User | None) -> Run:
 
 
 def _release_held(run: Run, by: User | None) -> Run:
-    """The run that waits, let go by itself. Raises HasRun: what it waits for is in its way."""
+    """The run that waits for a hold, let past it. Raises HasRun for one that waits for another
+    run, which is in its way."""
+    if run.hold_id is not None:
+        return letting_go.one(run.id, by=by)
     raise HasRun(f"The run of this moment waits: {run.reason}", run)
 
 

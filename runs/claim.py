@@ -1,7 +1,7 @@
 """A beat locks due rows, writes their runs and moves the rows on: one short transaction.
 
-Set-based from end to end: at most eight statements a batch, whatever its size. `SKIP LOCKED` keeps
-replicas out of each other's way; the unique index on (job, moment) is the last line against
+Set-based from end to end: at most eight statements a batch, whatever its size; eleven under a hold.
+`SKIP LOCKED` keeps replicas out of each other's way; the unique index on (job, moment) is the last line against
 a double; a row that cannot be worked out pauses its own job and holds up no other.
 """
 
@@ -19,10 +19,10 @@ import structlog
 from django.db import connection, transaction
 
 from jobs import local_times, zones
-from jobs.catch_up import Fates, Policy, fates
+from jobs.catch_up import Fates, Policy, fates, under_hold
 from jobs.plans import Plan
 from jobs.timeline import Timeline, Version
-from runs import allowance, claim_rows, placing, snapshots
+from runs import allowance, claim_rows, holding, placing, snapshots
 from runs.birth import Birth
 from runs.states import State
 
@@ -101,6 +101,8 @@ def _write(
 ) -> tuple[list[Birth], int]:
     """The births, placed and stored, and how many became runs."""
     rules = {job.id: rule for job in jobs.values() if (rule := job.rule)}
+    held = {job.id: (job.hold, _policy(job)) for job in jobs.values() if job.hold is not None}
+    holding.give_way(cursor, holding.surplus(births, held), now)
     births = placing.placed(cursor, births, rules, now)
     to_fill = [birth for birth in births if jobs[birth.job_id].fills(birth.version)]
     filled = snapshots.of_births(cursor, to_fill)
@@ -146,7 +148,7 @@ def _settle_due(
         with transaction.atomic():  # a savepoint: what fails here fails for this job alone
             return _by_history(cursor, job, due, now)
     onward = plan.next(due)
-    if due > now - _ON_TIME and (onward is None or onward > now):
+    if job.hold is None and due > now - _ON_TIME and (onward is None or onward > now):
         return [_fire(job, job.version, due)], onward
     line = Timeline([Version(job.version, job.version_began_at, plan)])
     return _births(job, line, due, now), plan.next(now)
@@ -176,7 +178,12 @@ def _by_history(
 
 
 def _births(job: claim_rows.DueJob, line: Timeline, due: datetime, now: datetime) -> list[Birth]:
-    found = fates(line, due=due, now=now, policy=_policy(job))
+    policy = _policy(job)
+    if job.hold is None:
+        found = fates(line, due=due, now=now, policy=policy)
+    else:
+        waiting = job.hold.waiting
+        found = under_hold(line, due=due, now=now, policy=policy, waiting=waiting)
     return _each(job, line, found)
 
 
@@ -189,7 +196,8 @@ def _each(job: claim_rows.DueJob, line: Timeline, found: Fates) -> list[Birth]:
 
 def _fire(job: claim_rows.DueJob, version: int, due: datetime) -> Birth:
     later = due + timedelta(seconds=job.start_delay) if job.start_delay else None
-    return Birth.fire(job.id, version, due, idempotent=job.idempotent, not_before=later)
+    birth = Birth.fire(job.id, version, due, idempotent=job.idempotent, not_before=later)
+    return birth if job.hold is None else birth.under(job.hold)
 
 
 def _policy(job: claim_rows.DueJob) -> Policy:

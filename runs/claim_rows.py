@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from runs import holding
 from runs.arrays import array
-from runs.birth import Birth
+from runs.birth import Birth, UnderHold
 from runs.idempotency import key_of_moment
 from runs.overlap import Rule
 
@@ -40,6 +41,8 @@ class DueJob(NamedTuple):
     templated: bool
     zone_data: str
     newest_zone_data: str
+    any_hold: bool
+    hold: UnderHold | None = None
 
     @property
     def runs_left(self) -> int | None:
@@ -57,8 +60,9 @@ class DueJob(NamedTuple):
 
     @property
     def rule(self) -> Rule | None:
-        """How its runs take turns; None where they never are in one another's way."""
-        if self.overlap == "allow" and not self.block_on_review:
+        """How its runs take turns; None where they never are in one another's way, or wait for
+        a hold all alike."""
+        if self.hold is not None or (self.overlap == "allow" and not self.block_on_review):
             return None
         return Rule(self.overlap, self.block_on_review, self.queue_limit)
 
@@ -107,15 +111,20 @@ select id, version, version_began_at,
        overlap, block_on_review, queue_limit, max_runs, runs_begun, skip_next, skip_reason,
        start_delay, templated,
        case when deleted_at is null then zone_data else '' end,
-       (select coalesce(max(version collate "C"), '') from runs_zonedata)
+       (select coalesce(max(version collate "C"), '') from runs_zonedata),
+       exists (select 1 from jobs_hold where ended_at is null)
   from jobs_job where id = any(%s::uuid[])
 """
 
 
 def read_jobs(cursor: Any, job_ids: Iterable[UUID]) -> list[DueJob]:
-    """The jobs of the locked rows, as they are now."""
+    """The jobs of the locked rows, as they are now, each with the hold that it is under."""
     cursor.execute(_READ_JOBS, [array(job_ids)])
-    return [DueJob(*row) for row in cursor.fetchall()]
+    found = [DueJob(*row) for row in cursor.fetchall()]
+    if not any(job.any_hold for job in found):
+        return found
+    held = holding.of_jobs(cursor, [job.id for job in found])
+    return [job._replace(hold=held.get(job.id)) for job in found]
 
 
 _VERSIONS = """
@@ -213,15 +222,15 @@ with born as (
     %(dues)s::timestamptz[], %(states)s::text[], %(classes)s::text[], %(reasons)s::text[],
     %(untils)s::timestamptz[], %(counts)s::int[], %(blockers)s::uuid[],
     %(starts)s::timestamptz[], %(origins)s::text[], %(backfills)s::uuid[],
-    %(snapshots)s::jsonb[], %(offsets)s::smallint[])
+    %(snapshots)s::jsonb[], %(offsets)s::smallint[], %(holds)s::uuid[])
   as b(id, job_id, version, key, due_at, state, review_class, reason, skipped_until,
-       skipped_count, blocked_by, not_before, origin, backfill_id, snapshot, utc_offset))
+       skipped_count, blocked_by, not_before, origin, backfill_id, snapshot, utc_offset, hold_id))
 insert into runs_run
-       (id, job_id, job_version, key, origin, backfill_id, due_at, state, review_class, reason,
-        skipped_until, skipped_count, blocked_by, utc_offset, serial, effect, attempt, failures,
-        sends, created_at, not_before, send_at, finished_at, snapshot, idempotent, max_attempts,
-        backoff, cap, retry_unsent, timeout, queue)
-select b.id, b.job_id, b.version, b.key, b.origin, b.backfill_id, b.due_at, b.state,
+       (id, job_id, job_version, key, origin, backfill_id, hold_id, due_at, state, review_class,
+        reason, skipped_until, skipped_count, blocked_by, utc_offset, serial, effect, attempt,
+        failures, sends, created_at, not_before, send_at, finished_at, snapshot, idempotent,
+        max_attempts, backoff, cap, retry_unsent, timeout, queue)
+select b.id, b.job_id, b.version, b.key, b.origin, b.backfill_id, b.hold_id, b.due_at, b.state,
        b.review_class, b.reason,
        b.skipped_until, b.skipped_count, b.blocked_by, b.utc_offset,
        b.state = 'CLAIMED' and j.overlap <> 'allow', 'none', 0, 0, 0, %(now)s,
@@ -261,6 +270,7 @@ def insert(
         "untils": array(birth.skipped_until for birth in births),
         "blockers": array(birth.blocked_by for birth in births),
         "starts": array(birth.not_before for birth in births),
+        "holds": array(birth.hold_id for birth in births),
         "counts": array(birth.skipped_count for birth in births),
         "origins": [birth.origin.value for birth in births],
         "backfills": array(birth.backfill_id for birth in births),

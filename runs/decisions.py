@@ -11,14 +11,19 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models.functions import Now
 
-from jobs.models import Job, User
+from jobs.models import Hold, Job, User
 from runs import release, transitions
 from runs.models import Decision, Run
 from runs.states import State
 
 DECIDED = "Decided: "  # how the reason of a run begins that a person has moved out of review
 
-_WORDS = {"happened": "it happened", "run_again": "run it again", "close": "closed"}
+_WORDS = {
+    "happened": "it happened",
+    "run_again": "run it again",
+    "close": "closed",
+    "let_past": "let it past the hold",
+}
 
 
 def said(decision: Decision) -> str:
@@ -107,10 +112,13 @@ def once_more(**said: str) -> Plan:
     forgotten, and so is a request to stop it. `said`: its reason, unless it waits."""
 
     def plan(job: Job, run: Run) -> Move:
-        anew = {"failures": 0, "stop_asked_at": None}
+        anew = {"failures": 0, "stop_asked_at": None, "let_past_at": None}
         waits = release.in_the_way(job, run)
         if waits is None:
             return Move(State.CLAIMED, {**anew, "serial": job.serial, **said})
+        if isinstance(waits, Hold):
+            held = {"hold": waits, "reason": waits.words, "blocked_by": None}
+            return Move(State.WAITING, {**anew, **held})
         waiting = {"reason": waits.reason, "blocked_by": waits.blocked_by}
         return Move(State.WAITING, {**anew, **waiting})
 

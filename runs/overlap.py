@@ -48,6 +48,7 @@ class Standing:
     by_hand: bool = False  # without a moment
     idempotent: bool = True
     too_late: bool = False
+    held: bool = False  # it waits for a hold, and for nothing else until that lets it go
     blocked_by: UUID | None = None  # what it is said to wait for
 
     @property
@@ -157,7 +158,7 @@ def woken(rule: Rule, now: Situation) -> Iterator[tuple[Standing, State]]:
     """The waiting runs that leave WAITING now, oldest moment first, and where to: CLAIMED; or,
     for one that is too late to start, where a missed moment goes."""
     for run in sorted(now.waiting, key=lambda run: run.rank):
-        if in_the_way(run.order, rule, now) is not None:
+        if run.held or in_the_way(run.order, rule, now) is not None:
             continue
         if not run.too_late:
             now = now.with_active(run)

@@ -17,14 +17,26 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import clock, locking
-from jobs.models import Job
+from jobs import clock, holds, locking
+from jobs.catch_up import Policy
+from jobs.models import Hold, Job
 from runs import overlap, standing, transitions
 from runs.models import Run
 from runs.overlap import Rule, Situation, Standing, Wait
 from runs.states import State
 
 log = structlog.get_logger("onebeat.release")
+
+
+class Busy(Exception):
+    """Only one run of the job may be active at a time, and `run` is."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        super().__init__(
+            f"Run {run.id} of this job is {run.state.lower()}, and the job runs one at a time. "
+            "Wait until it has ended, or cancel it."
+        )
 
 
 def lock(job_id: UUID) -> Job:
@@ -34,10 +46,22 @@ def lock(job_id: UUID) -> Job:
     return Job.objects.get(id=job_id)
 
 
+def try_lock(job_id: UUID) -> Job | None:
+    """The same without waiting; None where somebody else has the lock."""
+    return Job.objects.get(id=job_id) if locking.try_lock(job_id) else None
+
+
 def rule_of(job: Job) -> Rule:
     """What the job says about runs that overlap."""
     asks = job.catch_up_policy == "ask"
     return Rule(job.overlap, job.block_on_review, job.queue_limit, asks)
+
+
+def policy_of(job: Job) -> Policy:
+    """What the job says about missed moments. A one-off has no window."""
+    one_off = all("at" in schedule for schedule in job.schedule)
+    window = None if one_off else timedelta(seconds=job.catch_up_window)
+    return Policy(job.catch_up_policy, window, job.catch_up_limit)
 
 
 def active_run(job: Job) -> Run | None:
@@ -46,18 +70,24 @@ def active_run(job: Job) -> Run | None:
     return Run.objects.get(id=active.id) if active else None
 
 
-def in_the_way(job: Job, run: Run) -> Wait | None:
+def in_the_way(job: Job, run: Run) -> Wait | Hold | None:
     """What this run, which rests, would have to wait for; None: it may go at once."""
+    if hold := holds.over(job.team_id):
+        return hold
     return overlap.in_the_way(run.due_at or run.created_at, rule_of(job), _situation(job))
 
 
 def waiting(job: Job) -> list[UUID]:
     """Let go the waiting runs of a locked job whose turn has come, oldest moment first: one of
-    a serial job, each of any other. Returns those that are CLAIMED now."""
+    a serial job, each of any other; none under a hold, nor what waits for one to let it go.
+    Returns those that are CLAIMED now."""
     found, rule = _situation(job), rule_of(job)
     if not found.waiting:
         return []
     woken = dict(overlap.woken(rule, found))
+    if woken and (hold := holds.over(job.team_id)):
+        _say([run.id for run in woken], reason=hold.words, blocked_by=None)
+        return []
     moved = {state: [run.id for run, to in woken.items() if to is state] for state in State}
     transitions.move_all(
         moved[State.CLAIMED], State.CLAIMED, serial=rule.serial, reason="", blocked_by=None
@@ -75,7 +105,9 @@ def waiting(job: Job) -> list[UUID]:
 _MISSED_WAKE_UPS = """
 select distinct w.job_id
   from runs_run w join jobs_job j on j.id = w.job_id
- where w.state = 'WAITING'
+ where w.state = 'WAITING' and w.hold_id is null
+   and not exists (select 1 from jobs_hold h where h.ended_at is null
+                      and (h.team_id is null or h.team_id = j.team_id))
    and (j.overlap = 'allow' or not (
      exists (select 1 from runs_run a where a.job_id = w.job_id and a.serial
                and a.state in ('CLAIMED', 'ENQUEUED', 'RETRYING', 'RUNNING'))
@@ -109,10 +141,9 @@ def _situation(job: Job) -> Situation:
 
 
 def _expired(job: Job) -> datetime | None:
-    """The moments before it are too late to start; None: none is, as of a one-off."""
-    if all("at" in schedule for schedule in job.schedule):
-        return None
-    return clock.now() - timedelta(seconds=job.catch_up_window + job.start_delay)
+    """The moments before it are too late to start; None: none is."""
+    window = policy_of(job).window
+    return window and clock.now() - window - timedelta(seconds=job.start_delay)
 
 
 def _tell_the_others(rule: Rule, found: Situation, woken: dict[Standing, State]) -> None:
@@ -124,7 +155,7 @@ def _tell_the_others(rule: Rule, found: Situation, woken: dict[Standing, State])
         (*found.active, *by_state[State.CLAIMED]), (), (*found.review, *by_state[State.REVIEW])
     )
     said: defaultdict[Wait, list[UUID]] = defaultdict(list)
-    for run in (run for run in found.waiting if run not in woken):
+    for run in (run for run in found.waiting if run not in woken and not run.held):
         waits = overlap.in_the_way(run.order, rule, now)
         if waits is not None and waits.blocked_by != run.blocked_by:
             said[waits].append(run.id)

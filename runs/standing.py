@@ -16,7 +16,8 @@ from runs.overlap import Situation, Standing
 _COLUMNS = """
 select r.job_id, r.state, r.id, r.due_at, r.created_at, r.idempotent, r.blocked_by,
        coalesce(r.origin = 'schedule' and r.attempt = 0 and r.review_class = ''
-                and r.due_at < %(expired)s, false)
+                and r.let_past_at is null and r.due_at < %(expired)s, false),
+       r.hold_id is not null
   from runs_run r"""
 _READ = f"""
 {_COLUMNS}
@@ -31,7 +32,7 @@ union all {_COLUMNS}
 """
 _TAKEN = """
 union all
-select r.job_id, 'TAKEN', r.id, r.due_at, r.created_at, r.idempotent, null, false
+select r.job_id, 'TAKEN', r.id, r.due_at, r.created_at, r.idempotent, null, false, false
   from unnest(%(moment_jobs)s::uuid[], %(moments)s::timestamptz[]) as m(job_id, due_at)
   join runs_run r on r.job_id = m.job_id and r.due_at = m.due_at and r.state <> 'SKIPPED'
 """
@@ -63,12 +64,12 @@ def _read(cursor: Any, statement: str, given: dict[str, Any]) -> dict[UUID, Situ
 def _situation(rows: Collection[Any]) -> Situation:
     groups: defaultdict[str, list[Standing]] = defaultdict(list)
     taken = set()
-    for state, run_id, due_at, born, idempotent, blocked_by, too_late in rows:
+    for state, run_id, due_at, born, idempotent, blocked_by, too_late, held in rows:
         if state == "TAKEN":
             taken.add(due_at)
             continue
         by_hand = due_at is None
-        run = Standing(run_id, due_at or born, by_hand, idempotent, too_late, blocked_by)
+        run = Standing(run_id, due_at or born, by_hand, idempotent, too_late, held, blocked_by)
         groups[state if state in ("WAITING", "REVIEW") else "active"].append(run)
     return Situation(
         tuple(groups["active"]), tuple(groups["WAITING"]), tuple(groups["REVIEW"]), frozenset(taken)

@@ -13,6 +13,7 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
+from jobs import holds
 from jobs.models import Job
 from runs import idempotency, overlap, release, transitions
 from runs.lease import Grant
@@ -28,7 +29,13 @@ _TOO_LATE = """
    r.origin = 'schedule' and r.attempt = 0 and r.review_class = ''
    and r.due_at < clock_timestamp() - (j.catch_up_window + j.start_delay) * interval '1 second'
    and exists (select 1 from jsonb_array_elements(j.schedule) part where not part ? 'at')
+   and r.let_past_at is null
    and not exists (select 1 from runs_decision d where d.run_id = r.id)
+"""
+_HELD = """
+   exists (select 1 from jobs_hold h
+            where h.ended_at is null and (h.team_id is null or h.team_id = j.team_id)
+              and h.began_at > coalesce(r.let_past_at, '-infinity'))
 """
 _START = f"""
 update runs_run r
@@ -40,7 +47,7 @@ update runs_run r
    and (r.not_before is null or r.not_before <= clock_timestamp())
    and (r.state <> 'RETRYING' or r.send_at <= clock_timestamp())
    and exists (select 1 from jobs_job j where j.id = r.job_id and j.deleted_at is null
-                  and not ({_TOO_LATE}))
+                  and not ({_TOO_LATE}) and not ({_HELD}))
 returning attempt, timeout, key, snapshot, started_at
 """  # noqa: S608 — words of our own
 
@@ -48,9 +55,11 @@ returning attempt, timeout, key, snapshot, started_at
 def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | None:
     """The grant, or None when there is nothing to start (another worker has it, it is done,
     it waits for its retry; or its job was deleted, or it was asked to stop, and the run is
-    cancelled; or it is too late, and it goes the way of a missed moment)."""
+    cancelled; a hold is on, and it waits for its end; or it is too late, and it goes the way of
+    a missed moment)."""
     lease_id = lease_id or uuid4()
     with transaction.atomic(), connection.cursor() as cursor:
+        holds.starting()
         cursor.execute(
             _START,
             {
@@ -80,38 +89,49 @@ def granted(run_id: UUID, *, lease_id: UUID) -> Grant | None:
 
 
 _UNWANTED = f"""
-select j.deleted_at is not null, r.stop_asked_at is not null, {_TOO_LATE}
+select j.deleted_at is not null, r.stop_asked_at is not null, {_HELD}, {_TOO_LATE}
   from runs_run r join jobs_job j on j.id = r.job_id
  where r.id = %(run)s and r.state = any(%(startable)s)
 """  # noqa: S608 — words of our own
 
 
 def _settle_if_unwanted(run_id: UUID) -> None:
-    """Cancel, skip or put before a person a run that will not start any more."""
+    """Cancel, skip or put before a person a run that will not start any more; park one that a
+    hold keeps from it."""
     if not any(_unwanted(run_id)):
         return
     run = Run.objects.get(id=run_id)
     job = release.lock(run.job_id)
-    deleted, stop_asked, too_late = _unwanted(run_id)  # under the lock once more
+    deleted, stop_asked, held, too_late = _unwanted(run_id)  # under the lock once more
     if deleted:
         moved = _cancel(run, "Its job was deleted.")
     elif stop_asked:
         moved = _cancel(run, "It was asked to stop before it started.")
+    elif held:
+        moved = _park(run, job)
     else:
         moved = too_late and _miss(run, job)
     if moved:
         release.waiting(job)
 
 
-def _unwanted(run_id: UUID) -> tuple[bool, bool, bool]:
-    """Whether a run that has not started has no job any more, is to stop, or is too late."""
+def _unwanted(run_id: UUID) -> tuple[bool, bool, bool, bool]:
+    """Whether a run that has not started has no job any more, is to stop, is under a hold, or is
+    too late."""
     with connection.cursor() as cursor:
         cursor.execute(_UNWANTED, {"run": run_id, "startable": _STARTABLE})
-        return cursor.fetchone() or (False, False, False)
+        return cursor.fetchone() or (False, False, False, False)
 
 
 def _cancel(run: Run, reason: str) -> bool:
     return transitions.move(run.id, State.CANCELLED, token=run.attempt, reason=reason)
+
+
+def _park(run: Run, job: Job) -> bool:
+    hold = holds.over(job.team_id, since=run.let_past_at)
+    assert hold is not None  # none ends while this start is under way
+    waits: dict[str, Any] = {"hold": hold, "reason": hold.words, "blocked_by": None}
+    return transitions.move(run.id, State.WAITING, token=run.attempt, **waits)
 
 
 def _miss(run: Run, job: Job) -> bool:

@@ -6,6 +6,7 @@
     └────claim─▶ WAITING ◀─┐                                ├──▶ DEAD     ─replay─▶ CLAIMED …
                  release   └── replay, run again: its turn  └──▶ REVIEW   ─decide─▶ CLAIMED …
                                has not come
+   a hold: what would start waits for its end (CLAIMED, ENQUEUED, RETRYING ─▶ WAITING)
 ```
 """
 
@@ -34,10 +35,10 @@ S = State
 
 EDGES: dict[State, frozenset[State]] = {
     S.WAITING: frozenset({S.CLAIMED, S.SKIPPED, S.REVIEW, S.CANCELLED}),
-    S.CLAIMED: frozenset({S.ENQUEUED, S.RUNNING, S.SKIPPED, S.REVIEW, S.CANCELLED}),
-    S.ENQUEUED: frozenset({S.ENQUEUED, S.RUNNING, S.SKIPPED, S.REVIEW, S.CANCELLED}),
+    S.CLAIMED: frozenset({S.ENQUEUED, S.RUNNING, S.WAITING, S.SKIPPED, S.REVIEW, S.CANCELLED}),
+    S.ENQUEUED: frozenset({S.ENQUEUED, S.RUNNING, S.WAITING, S.SKIPPED, S.REVIEW, S.CANCELLED}),
     S.RUNNING: frozenset({S.SUCCEEDED, S.RETRYING, S.DEAD, S.REVIEW, S.CLAIMED, S.CANCELLED}),
-    S.RETRYING: frozenset({S.ENQUEUED, S.RUNNING, S.REVIEW, S.CANCELLED}),
+    S.RETRYING: frozenset({S.ENQUEUED, S.RUNNING, S.WAITING, S.REVIEW, S.CANCELLED}),
     S.DEAD: frozenset({S.CLAIMED, S.WAITING, S.CLOSED}),
     S.REVIEW: frozenset({S.CLAIMED, S.WAITING, S.SUCCEEDED, S.CLOSED}),
     S.SUCCEEDED: frozenset(),

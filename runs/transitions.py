@@ -26,7 +26,7 @@ def move(run_id: UUID, to: State, *, token: int, send_in: float = 0.0, **changes
     token. `send_in`: seconds until it is to be sent, for the states that wait to be sent.
     Further columns are set in the same UPDATE. False: somebody else was faster."""
     won = Run.objects.filter(id=run_id, state__in=sources(to), attempt=token).update(
-        **shape_of(to, send_in), **changes
+        **{**shape_of(to, send_in), **changes}
     )
     if won:
         told(to, [run_id], token=token)
@@ -39,7 +39,7 @@ def move_all(run_ids: Collection[UUID], to: State, **changes: Any) -> int:
     if not run_ids:
         return 0
     rows = Run.objects.filter(id__in=run_ids, state=State.WAITING, state__in=sources(to))
-    won = rows.update(**shape_of(to), **changes)
+    won = rows.update(**{**shape_of(to), **changes})
     told(to, run_ids)
     return won
 
@@ -51,6 +51,7 @@ def shape_of(to: State, send_in: float = 0.0) -> dict[str, Any]:
         "finished_at": Now() if to in FINAL else None,
         "send_at": _earliest(send_in) if to in STARTABLE else None,
         "lease_until": None,
+        "hold": None,
     }
 
 

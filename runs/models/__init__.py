@@ -5,6 +5,7 @@ from runs.models.backfill import Backfill
 from runs.models.beat import Beat
 from runs.models.decision import Decision
 from runs.models.idempotency_key import IdempotencyKey
+from runs.models.installation import Installation
 from runs.models.run import Run
 from runs.models.tombstone import Tombstone
 from runs.models.zone_data import ZoneData
@@ -15,6 +16,7 @@ __all__ = [
     "Beat",
     "Decision",
     "IdempotencyKey",
+    "Installation",
     "Run",
     "Tombstone",
     "ZoneData",

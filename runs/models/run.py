@@ -7,7 +7,7 @@ import uuid_utils.compat
 from django.db import models
 from django.db.models import Q
 
-from jobs.models import Job, Team
+from jobs.models import Hold, Job, Team
 from jobs.roles import Act
 from runs.states import FINAL, Origin, ReviewClass, State
 
@@ -62,6 +62,17 @@ class Run(models.Model):
     serial = models.BooleanField(default=False)
     # The run in whose way this one was: it waits for that one, or was skipped for it.
     blocked_by = models.UUIDField(null=True, blank=True)
+    # The hold whose end it waits for. Without a constraint, for the same reason as the job.
+    hold = models.ForeignKey(
+        Hold,
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        db_index=False,
+        db_constraint=False,
+    )
+    # A person let it past the holds that were on at this instant.
+    let_past_at = models.DateTimeField(null=True, blank=True)
     effect = models.CharField(max_length=5, default="none")
     review_class = models.CharField(max_length=8, blank=True, default="")
     reason = models.TextField(blank=True, default="")
@@ -93,6 +104,7 @@ class Run(models.Model):
 
     job_id: UUID
     backfill_id: UUID | None
+    hold_id: UUID | None
     objects: ClassVar[models.Manager[Run]] = RunQuerySet.as_manager()
 
     class Meta:
@@ -129,6 +141,9 @@ class Run(models.Model):
             models.CheckConstraint(
                 condition=~Q(state=State.WAITING) | ~Q(reason=""),
                 name="waiting_only_with_a_reason",
+            ),
+            models.CheckConstraint(
+                condition=Q(state=State.WAITING) | Q(hold=None), name="only_a_waiting_run_is_held"
             ),
             models.CheckConstraint(
                 condition=Q(state__in=_SENDABLE, send_at__isnull=False)
@@ -169,6 +184,11 @@ class Run(models.Model):
                 fields=("backfill", "state"),
                 condition=Q(backfill__isnull=False),
                 name="runs_of_a_backfill",
+            ),
+            models.Index(
+                fields=("hold", "job"),
+                condition=Q(state=State.WAITING, hold__isnull=False),
+                name="held_runs",
             ),
             # With the constraint on serial runs: whatever may be in another run's way.
             models.Index(

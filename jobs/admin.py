@@ -22,7 +22,7 @@ from django_celery_beat.models import PeriodicTask
 from jobs import beat_tasks, clock, editing, task_registry, tokens
 from jobs.api_shapes import masked_target
 from jobs.editing import Gone, Pause, ReadOnly
-from jobs.models import Due, Job, JobVersion, Membership, Team, Token, User
+from jobs.models import Due, Hold, Job, JobVersion, Membership, Team, Token, User
 from jobs.read_only_admin import PlainAdmin, ReadOnlyAdmin
 
 admin.site.site_header = admin.site.site_title = "Onebeat administration"
@@ -49,6 +49,15 @@ class MembershipAdmin(PlainAdmin):
     search_fields = ("user__username", "team__slug")
     autocomplete_fields = ("user", "team")
     readonly_fields = ("created_at",)
+
+
+@admin.register(Hold)
+class HoldAdmin(ReadOnlyAdmin):
+    """Holds, the newest first; begun and ended on the pages and by the API."""
+
+    list_display = ("team", "reason", "by", "began_at", "until", "ended_at", "ended_by")
+    list_select_related = ("team", "by", "ended_by")
+    ordering = ("-began_at",)
 
 
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]

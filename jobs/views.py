@@ -19,6 +19,7 @@ from jobs import (
     clock,
     editing,
     foresight,
+    holds,
     job_fields,
     schedules,
     signing,
@@ -248,6 +249,7 @@ def _job_page(
     versions = job.jobversion_set.select_related("by").order_by("-number")[:VERSIONS]
     context = {
         "job": job,
+        "hold": holds.over(job.team_id),
         "target": targets.masked(targets.load(job.target)),
         "acts": acts(request, job.team_id),
         **_foresight(job),

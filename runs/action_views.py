@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from jobs import editing
+from jobs import editing, holds
 from jobs.instants import canonical_instant
 from jobs.models import Job, User
 from jobs.page_door import job_for, page, person
@@ -39,7 +39,7 @@ def run_now(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return _run_now_page(request, job, RunNowForm())
     if "moment" not in request.POST and "offered" not in request.POST:
-        if moments.on_offer(job.id, 1):
+        if holds.over(job.team_id) or moments.on_offer(job.id, 1):
             return redirect("job-run-now", job.id)
         return _start(request, job, RunNowForm({"moment": NOW}))
     return _start(request, job, RunNowForm(request.POST))
@@ -59,6 +59,9 @@ def _start(request: HttpRequest, job: Job, form: RunNowForm) -> HttpResponse:
     except (by_hand.Busy, by_hand.HasRun) as found:
         messages.error(request, f"Nothing was started. {found}")
         return redirect("run", found.run.id) if found.run else redirect("job-run-now", job.id)
+    except by_hand.Held as held:
+        messages.error(request, f"Nothing was started. {held}")
+        return redirect("job-run-now", job.id)
     messages.success(request, f"A run of {job.name} is on its way.")
     return redirect("run", run.id)
 
@@ -71,11 +74,17 @@ def _run_now_page(
     request: HttpRequest, job: Job, form: RunNowForm, status: int = 200
 ) -> HttpResponse:
     runs = listed(request).filter(job=job)
+    hold = holds.over(job.team_id)
+    held = runs.filter(state=State.WAITING, hold__isnull=False, due_at__isnull=False)
     context = {
         "job": job,
+        "hold": hold,
         "form": form,
         "active": runs.filter(state__in=ACTIVE).first(),
-        "offered": [(canonical_instant(at), at) for at in moments.on_offer(job.id, _OFFERED)],
+        "held": [(canonical_instant(run.due_at), run.due_at) for run in held[:_OFFERED]],
+        "offered": []
+        if hold
+        else [(canonical_instant(at), at) for at in moments.on_offer(job.id, _OFFERED)],
         "missed": runs.filter(state=State.REVIEW, review_class=ReviewClass.MISSED)[:_OFFERED],
     }
     return render(request, "runs/run_now.html", context, status=status)

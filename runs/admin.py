@@ -16,6 +16,7 @@ from runs.models import (
     Beat,
     Decision,
     IdempotencyKey,
+    Installation,
     Run,
     Tombstone,
     ZoneData,
@@ -114,6 +115,13 @@ class ZoneDataAdmin(ReadOnlyAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """As the person's rights say."""
         return admin.ModelAdmin.has_delete_permission(self, request, obj)
+
+
+@admin.register(Installation)
+class InstallationAdmin(ReadOnlyAdmin):
+    """By which the beats know the database again."""
+
+    list_display = ("identity", "timeline", "pulse", "seen_at")
 
 
 @admin.register(Tombstone)

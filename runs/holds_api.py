@@ -178,5 +178,9 @@ def _of_owed(job: Job, now: datetime) -> dict[str, Any]:
         "first": instant(waits.first),
         "last": instant(waits.last),
         "other_runs": waits.others,
-        "by_policy": {"fire": len(said.go), "ask": len(said.ask), "skip": said.skipped},
+        "by_policy": {
+            "fire": len(said.go) - waits.others,
+            "ask": len(said.ask),
+            "skip": said.skipped,
+        },
     }

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import action_views, backfill_views, views
+from runs import action_views, backfill_views, hold_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -24,5 +24,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/discard/", action_views.discard_run, name="run-discard"),
     path("runs/<uuid:run_id>/cancel/", action_views.cancel_run, name="run-cancel"),
     path("review/", views.review, name="review"),
+    path("holds/", hold_views.all_holds, name="holds"),
+    path("holds/<uuid:hold_id>/", hold_views.one_hold, name="hold"),
     path("dead-letters/", views.dead_letters, name="dead-letters"),
 ]

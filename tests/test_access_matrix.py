@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from jobs.models import Job, Membership, Team
+from jobs import holds
+from jobs.models import Hold, Job, Membership, Team
 from jobs.roles import Role
 from runs.models import Backfill, Run
 from runs.states import State
@@ -44,11 +45,15 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-run-replay": {"POST": "operator"},
     "api-run-discard": {"POST": "operator"},
     "api-run-cancel": {"POST": "operator"},
+    "api-holds": {"GET": "viewer", "POST": "operator"},
+    "api-hold": {"GET": "viewer"},
+    "api-hold-owed": {"GET": "viewer"},
+    "api-hold-end": {"POST": "operator"},
 }
 NOW = "2026-01-01T00:00:00Z"
 NOWHERE = "api-nowhere"
 INDEX = "api-index"  # which tells everybody with a token the same
-LISTS = ("api-jobs", "api-runs")  # where another team sees its own, not a 404
+LISTS = ("api-jobs", "api-runs", "api-holds")  # where another team sees its own, not a 404
 BODIES: dict[str, object] = {
     "api-jobs": make.shape(name="new", team="payments"),
     "api-job": make.shape(name="edited"),
@@ -56,6 +61,7 @@ BODIES: dict[str, object] = {
     "api-run-decide": {"decision": "close", "note": "Looked."},
     "api-run-replay": {"note": "Mended."},
     "api-run-discard": {"note": "Of no use."},
+    "api-holds": {"reason": "A move.", "team": "payments"},
 }
 STATES = {"api-run-decide": State.REVIEW, "api-run-cancel": State.CLAIMED}
 
@@ -68,18 +74,22 @@ class Stage:
     job: Job
     run: Run
     backfill: Backfill
+    hold: Hold | None
 
     def path(self, route: str) -> str:
         pattern = str(patterns()[route])
         path = pattern.replace("<uuid:job_id>", str(self.job.id))
         path = path.replace("<uuid:backfill_id>", str(self.backfill.id))
-        return path.replace("<uuid:run_id>", str(self.run.id))
+        path = path.replace("<uuid:run_id>", str(self.run.id))
+        return path.replace("<uuid:hold_id>", str(self.hold.id)) if self.hold else path
 
     def as_it_is(self) -> list[Any]:
         """What may not change where a request is refused."""
         jobs = Job.objects.order_by("id").values_list("id", "version", "team", "deleted_at")
+        held = Hold.objects.order_by("id").values_list("id", "ended_at")
         backfills = Backfill.objects.order_by("id").values_list("id", "state")
-        return [*jobs, *Run.objects.order_by("id").values_list("id", "state"), *backfills]
+        runs = Run.objects.order_by("id").values_list("id", "state")
+        return [*jobs, *held, *runs, *backfills]
 
 
 def patterns() -> dict[str, str]:
@@ -104,7 +114,9 @@ def stage(route: str) -> Stage:
     team = make.team()
     state = STATES.get(route, State.DEAD)
     job = aged(make.job(team, idempotent=state is not State.REVIEW), timedelta(days=9999))
-    return Stage(team, job, make.run(job, state), make.backfill(job))
+    held = "<uuid:hold_id>" in patterns()[route]
+    hold = holds.begin(team, "A move.", by=None) if held else None
+    return Stage(team, job, make.run(job, state), make.backfill(job), hold)
 
 
 def api_of(who: str, team: Team) -> Api:

@@ -12,9 +12,18 @@ from django.test import Client
 from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from jobs import editing, tokens
+from jobs import editing, holds, tokens
 from jobs.models import Due, Job, Membership, Team, Token, User
-from runs.models import Attempt, Beat, Decision, IdempotencyKey, Run, Tombstone, ZoneData
+from runs.models import (
+    Attempt,
+    Beat,
+    Decision,
+    IdempotencyKey,
+    Installation,
+    Run,
+    Tombstone,
+    ZoneData,
+)
 from runs.states import State
 from tests import make
 from tests.api import Api
@@ -74,6 +83,8 @@ def one_of_each(team: Team, staff: User) -> None:
     )
     Beat.objects.create(name="b", host="h", pid=1, tzdata="2026.1", started_at=now, seen_at=now)
     make.backfill(job)
+    holds.begin(team, "A move.", by=staff)
+    Installation.objects.create(identity="1/2", timeline=1, pulse=1, seen_at=now)
     Tombstone.objects.create(job=job, due_at=now, ending="SUCCEEDED")
     ZoneData.objects.create(version="2026a", seen_at=now)
 

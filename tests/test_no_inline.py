@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from jobs import clock, editing
-from jobs.models import Job, Team
+from jobs import clock, editing, holds
+from jobs.models import Hold, Job, Team
 from runs import review
 from runs.models import Attempt, Run
 from runs.states import State
@@ -157,6 +157,11 @@ def everywhere(team: Team, text: str) -> tuple[Job, Run]:
     )
     review.decide(run.id, "close", token=1, note=text, by=user)
     make.run(job, State.REVIEW, reason=text)
+    Run.objects.filter(hold__isnull=False).delete()
+    for open_hold in Hold.objects.filter(ended_at=None):
+        holds.end(open_hold.id, by=user)
+    hold = holds.begin(team, text, by=user)
+    make.run(job, State.WAITING, origin="schedule", due_at=clock.now(), hold=hold, reason=text)
     return job, run
 
 
@@ -173,6 +178,8 @@ def pages(client: Client, found: tuple[Job, Run]) -> dict[str, str]:
         "run": f"/runs/{run.id}/",
         "decide": f"/runs/{waiting.id}/",
         "runs": f"/runs/?job={job.id}",
+        "holds": "/holds/",
+        "hold": f"/holds/{Hold.objects.get(ended_at=None).id}/",
     }
     shown = {name: client.get(address) for name, address in addresses.items()}
     assert all(answer.status_code == 200 for answer in shown.values())

@@ -9,8 +9,9 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern
 
+from jobs import holds
 from jobs import urls as jobs_urls
-from jobs.models import Job, User
+from jobs.models import Hold, Job, User
 from runs import urls as runs_urls
 from runs.models import Backfill, Run
 from runs.states import State
@@ -56,6 +57,8 @@ PAGES = {
     "run-cancel": Rule(None, "operator"),
     "review": Rule("viewer", None),
     "dead-letters": Rule("viewer", None),
+    "holds": Rule("viewer", "operator"),
+    "hold": Rule("viewer", "operator"),
 }
 OPEN = {"sign-in", "sign-out"}
 ROLES = ("viewer", "operator", "editor")
@@ -69,6 +72,7 @@ LISTS = {
     "job-new",
     "job-preview",
     "job-filled",
+    "holds",
 }
 
 
@@ -96,6 +100,9 @@ def address(name: str, job: Job, run: Run) -> str:
     if "<uuid:backfill_id>" in path:
         found = Backfill.objects.filter(job=job).first() or make.backfill(job)
         path = path.replace("<uuid:backfill_id>", str(found.id))
+    if "<uuid:hold_id>" in path:
+        there = Hold.objects.first() or holds.begin(job.team, "A move.", by=None)
+        path = path.replace("<uuid:hold_id>", str(there.id))
     return "/" + path
 
 
@@ -154,7 +161,7 @@ def test_a_role_does_what_it_may_and_no_more(
 def test_a_viewer_sees_no_button_that_would_be_refused(job: Job, run: Run) -> None:
     client = Client()
     client.force_login(make.viewer(make.team()))
-    for name in ("jobs", "job", "run", "review", "backfill"):
+    for name in ("jobs", "job", "run", "review", "backfill", "holds", "hold"):
         page = client.get(address(name, job, run)).content.decode()
         for path in (
             "pause",
@@ -168,6 +175,7 @@ def test_a_viewer_sees_no_button_that_would_be_refused(job: Job, run: Run) -> No
             "stop",
         ):
             assert f"/{path}/" not in page.partition("<main")[2], (name, path)
+        assert "hold" not in name or "<form" not in page.partition("<main")[2], name
 
 
 def test_a_member_who_leaves_sees_nothing_at_once(job: Job, run: Run) -> None:

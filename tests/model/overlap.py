@@ -21,6 +21,7 @@ from runs.outcomes import Effect, Kind, Outcome
 from runs.placing import Queue
 from runs.states import ACTIVE, State
 from runs.verdicts import Facts
+from tests.model import holds
 from tests.model.world import (
     JOB,
     MINUTE,
@@ -51,11 +52,20 @@ def steps(case: Case, world: World) -> Iterator[Step]:
         yield Step("rescue releases", lambda w: released(case, w, "rescue"))
     for index, row in enumerate(world.rows):
         yield from _of_run(case, index, row, world)
-        if world.people:
+        if world.people > 0:
             yield from _by_people(case, index, row)
-    if world.people and "hand" in case.can:
+    if holds.is_over(world) and "letting go" not in case.off:
+        yield Step("let go", lambda w: holds.let_go(case, w))
+    if world.people > 0:
+        yield from _of_the_job(case, world)
+
+
+def _of_the_job(case: Case, world: World) -> Iterator[Step]:
+    if "hold" in case.can:
+        yield from holds.steps(world)
+    if "hand" in case.can and world.hold != "on":
         yield Step("run by hand", lambda w: _by_hand(case, w), must=False)
-    if world.people and case.edited:
+    if case.edited:
         yield Step("edit", lambda w: _spend(w)._replace(rule=1 - w.rule), must=False)
 
 
@@ -70,6 +80,8 @@ def _spend(world: World) -> World:
 def _claim(case: Case, world: World, *, late: bool) -> World:
     """runs/claim.py with runs/placing.py: every moment that has come and is not settled."""
     orders = range(2 * world.settled, 2 * world.passed, 2)
+    if world.hold == "on":
+        return holds.claimed(world, orders)
     births = [
         Birth(JOB, 1, moment(order), State.CLAIMED, id=UUID(int=1000 + order)) for order in orders
     ]
@@ -101,11 +113,13 @@ def _of_run(case: Case, index: int, row: Row, world: World) -> Iterator[Step]:
                 f"{index} is stopped at its start",
                 lambda w: _leave(case, w, index, State.CANCELLED),
             )
+        elif world.hold == "on" and not row.past and "start is blind" not in case.off:
+            yield Step(f"{index} is parked", lambda w: holds.parked(w, index))
         else:
             yield Step(f"{index} starts", lambda w: _start(w, index), locked=False)
     if row.state is State.RUNNING:
         yield from _ends(case, index, row, world)
-    untouched = not (row.started or row.wanted or row.late)
+    untouched = not (row.started or row.wanted or row.late or row.held)
     if row.state is State.WAITING and untouched and world.faults:
         yield Step(
             f"{index} waits too long",
@@ -118,6 +132,8 @@ def _of_run(case: Case, index: int, row: Row, world: World) -> Iterator[Step]:
 def _start(world: World, index: int) -> World:
     if world.rows[index].asked:
         return world._replace(fault="a run that was asked to stop is started")
+    if world.hold == "on" and not world.rows[index].past:
+        return world._replace(fault="a run starts under a hold")
     return changed(world, index, state=State.RUNNING, started=True, open=False)
 
 
@@ -169,6 +185,8 @@ def _by_people(case: Case, index: int, row: Row) -> Iterator[Step]:
 
     if row.state is State.DEAD and "replay" in case.can:
         yield person("replay", lambda w: _once_more(case, w, index))
+    if row.held and "past" in case.can:
+        yield person("let past", lambda w: holds.let_past(case, w, index))
     if row.state is State.REVIEW and "decide" in case.can:
         yield person("run again", lambda w: _once_more(case, w, index))
         yield person(
@@ -185,7 +203,9 @@ def _by_people(case: Case, index: int, row: Row) -> Iterator[Step]:
 
 def _once_more(case: Case, world: World, index: int) -> World:
     """runs/decisions.py: `once_more`."""
-    world = changed(world, index, failures=0, asked=False, wanted=True, late=False)
+    world = changed(world, index, failures=0, asked=False, wanted=True, late=False, past=False)
+    if world.hold == "on":
+        return changed(world, index, state=State.WAITING, held=True)
     row = world.rows[index]
     rule, found = case.rule(world), situation(case, world)
     waits = overlap.in_the_way(moment(row.order), rule, found)

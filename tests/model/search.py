@@ -96,7 +96,7 @@ def wrong(case: Case, now: Moment, *, at_rest: bool) -> str:
     if sorted(moments) != list(range(0, 2 * world.settled, 2)):
         return "a moment without a row, or with two"
     stuck = _stuck(case, world)
-    if stuck and not now.flights and not case.edited:
+    if stuck and not now.flights and not case.edited and not world.hold:
         return "a run is left waiting that only rescue would wake"
     if at_rest and (stuck or active or world.settled < world.passed):
         return "something is left undone for ever"
@@ -104,6 +104,8 @@ def wrong(case: Case, now: Moment, *, at_rest: bool) -> str:
 
 
 def _stuck(case: Case, world: World) -> bool:
+    if world.hold == "on":
+        return False
     whole = replace(case, off=frozenset())
     found = situation(whole, world)
     return any(

@@ -12,6 +12,8 @@ from tests.model.world import Case
 QUEUE = Case("queue")
 UNSAFE = Case("queue", idempotent=False, block=True)
 
+HOLD = frozenset({"hold", "past"})
+
 SOUND = [
     Case("skip"),
     QUEUE,
@@ -25,7 +27,13 @@ SOUND = [
     Case("allow", idempotent=False, block=True, whole=True),
     Case("queue", edited="allow", whole=True),
     Case("queue", idempotent=False, block=True, edited="allow", whole=True),
+    Case("skip", people=3, can=HOLD),
+    Case("queue", people=3, catch_up="all", can=HOLD | {"replay"}),
+    Case("queue", False, True, people=3, catch_up="ask", can=HOLD | {"decide"}),
+    Case("cancel", catch_up="none", can=HOLD | {"hand"}),
+    Case("allow", can=HOLD | {"hand"}, whole=True),
 ]
+HELD = Case("queue", can=HOLD)
 
 MUTANTS = [
     (QUEUE, "settle without lock"),
@@ -38,12 +46,18 @@ MUTANTS = [
     (Case("cancel"), "stop is forgotten"),
     (QUEUE, "replay at once"),
     (Case("queue", edited="allow", whole=True), "rescue"),
+    (HELD, "start is blind"),
+    (HELD, "released under a hold"),
+    (HELD, "held are released"),
+    (HELD, "begun is dropped"),
+    (HELD, "letting go"),
 ]
 
 
 def name(case: Case) -> str:
     words = [case.overlap, "safe" if case.idempotent else "unsafe"]
-    return " ".join(words + ["block"] * case.block + ["edited"] * bool(case.edited))
+    words += ["block"] * case.block + ["edited"] * bool(case.edited)
+    return " ".join(words + ["hold"] * ("hold" in case.can))
 
 
 @pytest.mark.parametrize("case", SOUND, ids=name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import NamedTuple
@@ -21,7 +21,8 @@ MINUTE = timedelta(minutes=1)
 class Row(NamedTuple):
     """A run. `order` counts half minutes: a moment is even, a run by hand lies between two.
     `open`: nobody knows what its last attempt did, and nobody has decided; `wanted`: a person
-    asked for it; `lost`: its worker is dead."""
+    asked for it; `lost`: its worker is dead; `held`: it waits for a hold;
+    `past`: a person let it past one."""
 
     order: int
     state: State
@@ -32,6 +33,8 @@ class Row(NamedTuple):
     wanted: bool = False
     late: bool = False
     lost: bool = False
+    held: bool = False
+    past: bool = False
     failures: int = 0
 
 
@@ -41,6 +44,7 @@ class World(NamedTuple):
     passed: int = 0  # moments that have come
     settled: int = 0  # moments that were claimed
     rule: int = 0
+    hold: str = ""  # on, or what was chosen as the last one ended: policy, fire or drop
     rows: tuple[Row, ...] = ()
     people: int = 0
     faults: int = 0
@@ -58,6 +62,7 @@ class Case:
     moments: int = 2
     people: int = 2
     faults: int = 1
+    catch_up: str = "last"
     whole: bool = False  # transactions are one step each: for jobs with many runs at once
     can: frozenset[str] = frozenset({"hand", "replay", "decide", "cancel"})
     off: frozenset[str] = field(default_factory=frozenset)
@@ -83,7 +88,7 @@ class Step:
 def situation(case: Case, world: World) -> Situation:
     def those(*states: State) -> tuple[Standing, ...]:
         return tuple(
-            standing(i, row.order, case.idempotent, row.late)
+            standing(i, row.order, case.idempotent, row.late, row.held)
             for i, row in enumerate(world.rows)
             if row.state in states
         )
@@ -94,8 +99,8 @@ def situation(case: Case, world: World) -> Situation:
 
 
 @cache
-def standing(index: int, order: int, idempotent: bool, late: bool) -> Standing:
-    return Standing(UUID(int=index + 1), moment(order), False, idempotent, late)
+def standing(index: int, order: int, idempotent: bool, late: bool, held: bool) -> Standing:
+    return Standing(UUID(int=index + 1), moment(order), False, idempotent, late, held)
 
 
 @cache
@@ -106,6 +111,8 @@ def moment(order: int) -> datetime:
 def changed(world: World, index: int, **columns: object) -> World:
     row = world.rows[index]._replace(**columns)  # type: ignore[arg-type]
     before = world.rows[index].state
+    if row.state is not before and row.state is not State.WAITING:
+        row = row._replace(held=False)  # as runs/transitions.py does
     if row.state is not before and row.state not in EDGES[before]:
         return world._replace(fault=f"{before} → {row.state} is no edge")
     return world._replace(rows=(*world.rows[:index], row, *world.rows[index + 1 :]))
@@ -116,9 +123,15 @@ def released(case: Case, world: World, door: str) -> World:
     nobody can be waiting: whom an edit left behind, rescue finds."""
     rule = case.rule(world)
     side_by_side = not rule.serial and not rule.block_on_review
+    if world.hold == "on" and "released under a hold" not in case.off:
+        return world
     if door in case.off or (side_by_side and door in ("after an end", "after a failure")):
         return world
-    for run, to in overlap.woken(rule, situation(case, world)):
+    found = situation(case, world)
+    if "held are released" in case.off:
+        free = tuple(replace(run, held=False) for run in found.waiting)
+        found = replace(found, waiting=free)
+    for run, to in overlap.woken(rule, found):
         index = run.id.int - 1
         row = world.rows[index]
         if to is State.SKIPPED and (row.started or row.wanted):
@@ -135,4 +148,8 @@ def activated(case: Case, world: World, index: int) -> World:
     order = world.rows[index].order
     if case.block and any(r.state is State.REVIEW and r.order < order for r in world.rows):
         world = world._replace(fault="a later moment goes while an earlier one is in review")
+    if world.hold == "on" and not world.rows[index].past:
+        world = world._replace(fault="a run is released under a hold")
+    if world.rows[index].held and not world.rows[index].past:
+        world = world._replace(fault="a held run goes before it is let go")
     return changed(world, index, state=State.CLAIMED, serial=case.rule(world).serial, late=False)

@@ -1,8 +1,8 @@
 """A beat locks due rows, writes their runs and moves the rows on: one short transaction.
 
-Set-based from end to end: at most eight statements a batch, whatever its size; eleven under a hold.
-`SKIP LOCKED` keeps replicas out of each other's way; the unique index on (job, moment) is the last line against
-a double; a row that cannot be worked out pauses its own job and holds up no other.
+Set-based from end to end: at most eight statements a batch, eleven under a hold, whatever its size.
+`SKIP LOCKED` keeps replicas out of each other's way; the unique index on (job, moment) is the last
+line against a double; a row that cannot be worked out pauses its own job and holds up no other.
 """
 
 from __future__ import annotations

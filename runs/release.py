@@ -143,7 +143,9 @@ def _situation(job: Job) -> Situation:
 def _expired(job: Job) -> datetime | None:
     """The moments before it are too late to start; None: none is."""
     window = policy_of(job).window
-    return window and clock.now() - window - timedelta(seconds=job.start_delay)
+    if window is None:
+        return None
+    return clock.now() - window - timedelta(seconds=job.start_delay)
 
 
 def _tell_the_others(rule: Rule, found: Situation, woken: dict[Standing, State]) -> None:

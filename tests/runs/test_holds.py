@@ -295,3 +295,29 @@ def test_a_busy_serial_job_lets_none_past(operator: User) -> None:
     with pytest.raises(release.Busy, match=str(active.id)):
         letting_go.one(held.id, by=operator)
     assert state(held) == "WAITING"
+
+
+# ── together with other fields of the job ────────────────────────────────────────────────
+
+
+def test_moments_to_skip_and_beyond_the_last_run_are_recorded_under_a_hold_too() -> None:
+    job, at = due(overlap="allow", max_runs=1)
+    Job.objects.filter(id=job.id).update(skip_next=1)
+    hold()
+    for seconds in (0, 5, 10):
+        take(at + timedelta(seconds=seconds))
+    assert states(job) == ["SKIPPED", "WAITING"]
+    assert not Due.objects.filter(job=job).exists()
+
+
+def test_a_moment_that_is_spread_is_not_started_before_its_time_after_a_hold() -> None:
+    job, at = due()
+    Job.objects.filter(id=job.id).update(spread=600, start_delay=600)
+    held = hold()
+    take(at)
+    holds.end(held.id, by=None)
+    letting_go.due()
+    run = Run.objects.get(job=job)
+    assert run.not_before == at + timedelta(seconds=600)
+    assert run.state == "CLAIMED"
+    assert run.send_at == run.not_before

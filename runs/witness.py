@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -65,11 +66,11 @@ class Witness:
         anything is claimed: True once it has looked; raises the database's errors, and then
         nothing may be claimed."""
         server = _server()
-        stored = Installation.objects.filter(id=1).first()
-        if stored is None:
-            _adopt(server, pulse=0)
-        elif sign := self._sign(stored, server):
-            self._hold(sign, server)
+        # Before the row: another beat of this host may write both in between, the row first.
+        remembered = self._remembered(server.identity)
+        stored, _ = Installation.objects.get_or_create(id=1, defaults=_row(server, pulse=0))
+        if _sign(stored, server, remembered):
+            self._hold(server, remembered)
         elif stored.timeline != server.timeline:
             log.warning("witness.new_timeline", timeline=server.timeline, pulse=stored.pulse)
             Installation.objects.filter(id=1).update(timeline=server.timeline)
@@ -84,33 +85,22 @@ class Witness:
         if row is not None:
             self._remember(identity, row[0])
 
-    def _sign(self, stored: Installation, server: Seen) -> str:
-        """What speaks for a restored copy; empty for nothing."""
-        remembered = self._remembered(server.identity)
-        if stored.identity != server.identity:
-            return "it was copied into another database"
-        if remembered is not None and stored.pulse < remembered:
-            return f"it has forgotten {remembered - stored.pulse} heartbeats that it had"
-        if remembered is None and stored.timeline != server.timeline:
-            return f"its server went from timeline {stored.timeline} to {server.timeline}"
-        silent = clock.now() - stored.seen_at
-        if silent > timedelta(seconds=settings.RESTORED_AFTER):
-            return f"no beat was at work in it for {silent.days} days"
-        return ""
-
-    def _hold(self, sign: str, server: Seen) -> None:
-        reason = (
-            f"The database seems to be restored from a copy: {sign}. What fired since may be owed"
-            " once more: look at what waits, then end this hold."
-        )
-        seen = self._remembered(server.identity) or 0
+    def _hold(self, server: Seen, remembered: int | None) -> None:
         with transaction.atomic():
+            stored = Installation.objects.select_for_update().get(id=1)
+            sign = _sign(stored, server, remembered)
+            if not sign:  # another beat has held it meanwhile
+                return
+            reason = (
+                f"The database seems to be restored from a copy: {sign}. What fired since may be"
+                " owed once more: look at what waits, then end this hold."
+            )
             try:
                 holds.begin(None, reason, by=None)
             except holds.HeldAlready as there:
                 holds.enlarge(there.hold, reason)
-            stored = Installation.objects.select_for_update().get(id=1)
-            _adopt(server, pulse=max(stored.pulse, seen) + _FAR)
+            adopted = _row(server, pulse=max(stored.pulse, remembered or 0) + _FAR)
+            Installation.objects.filter(id=1).update(**adopted)
         log.error("witness.restored", sign=sign)
 
     def _remembered(self, identity: str) -> int | None:
@@ -141,10 +131,30 @@ def _server() -> Seen:
         return Seen(*cursor.fetchone())
 
 
-def _adopt(server: Seen, *, pulse: int) -> None:
-    """From now on this is the database that beats expect."""
-    row = {"identity": server.identity, "timeline": server.timeline, "pulse": pulse}
-    Installation.objects.update_or_create(id=1, defaults={**row, "seen_at": clock.now()})
+def _sign(stored: Installation, server: Seen, remembered: int | None) -> str:
+    """What speaks for a restored copy; empty for nothing. `remembered`: the newest heartbeat that
+    this host has seen written."""
+    if stored.identity != server.identity:
+        return "it was copied into another database"
+    if remembered is not None and stored.pulse < remembered:
+        return f"it has forgotten {remembered - stored.pulse} heartbeats that it had"
+    if remembered is None and stored.timeline != server.timeline:
+        return f"its server went from timeline {stored.timeline} to {server.timeline}"
+    silent = clock.now() - stored.seen_at
+    if silent > timedelta(seconds=settings.RESTORED_AFTER):
+        return f"no beat was at work in it for {silent.days} days"
+    return ""
+
+
+def _row(server: Seen, *, pulse: int) -> dict[str, Any]:
+    """What beats expect of the database from now on."""
+    now = clock.now()
+    return {
+        "identity": server.identity,
+        "timeline": server.timeline,
+        "pulse": pulse,
+        "seen_at": now,
+    }
 
 
 def _number(file: Path) -> int | None:

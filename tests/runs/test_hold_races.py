@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -16,9 +17,10 @@ from jobs.models import Due, Hold, Job, User
 from jobs.shards import COUNT
 from runs import claim, letting_go, release, replay, review, settle, start
 from runs.bounds import EVER
-from runs.models import Run
+from runs.models import Installation, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import ACTIVE, State
+from runs.witness import Witness
 from tests import make
 from tests.races import ROUNDS as MOST
 from tests.races import at_once
@@ -223,6 +225,29 @@ def test_a_replay_and_a_decision_as_a_hold_begins_do_not_start_under_it(operator
         end(outcomes[0], "drop")
         all_gone()
         assert {Run.objects.get(id=run.id).state for run in (dead, rested)} == {"CLAIMED"}
+
+
+def test_beats_of_one_host_never_take_each_others_heartbeats_for_forgotten(tmp_path: Path) -> None:
+    def at_work() -> None:
+        witness = Witness(tmp_path)
+        for _ in range(ROUNDS * 2):
+            witness.look()
+            witness.beat()
+
+    assert at_once(at_work, at_work, at_work) == [None, None, None]
+    assert not Hold.objects.exists()
+
+
+def test_beats_that_find_a_restored_database_at_once_hold_it_once(tmp_path: Path) -> None:
+    beats = [Witness(tmp_path / name) for name in ("one host", "another host", "a third")]
+    for beat in beats:
+        beat.look()
+    for _ in range(ROUNDS // 5):
+        Installation.objects.update(identity="elsewhere")
+        assert at_once(*(beat.look for beat in beats)) == [True, True, True]
+        hold = Hold.objects.get(ended_at=None)
+        assert "Also" not in hold.reason
+        end(hold)
 
 
 def test_let_past_and_let_go_at_once_is_one_start(operator: User) -> None:

@@ -75,13 +75,14 @@ def _run_now_page(
 ) -> HttpResponse:
     runs = listed(request).filter(job=job)
     hold = holds.over(job.team_id)
-    held = runs.filter(state=State.WAITING, hold__isnull=False, due_at__isnull=False)
+    held = runs.filter(state=State.WAITING, hold__isnull=False).order_by("due_at")
+    waiting = [run.due_at for run in held[:_OFFERED] if run.due_at]
     context = {
         "job": job,
         "hold": hold,
         "form": form,
         "active": runs.filter(state__in=ACTIVE).first(),
-        "held": [(canonical_instant(run.due_at), run.due_at) for run in held[:_OFFERED]],
+        "held": [(canonical_instant(at), at) for at in waiting],
         "offered": []
         if hold
         else [(canonical_instant(at), at) for at in moments.on_offer(job.id, _OFFERED)],

@@ -18,7 +18,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Count
 from django.db.models.functions import Now
 
-from jobs import clock, editing
+from jobs import clock, editing, holds
 from jobs.models import Due, Job, User
 from jobs.schedule_errors import ScheduleError
 from runs import claim_rows, moments, overlap, release, snapshots, standing, transitions
@@ -171,6 +171,9 @@ def advance(backfill_id: UUID) -> int:
 
 def _turn(backfill: Backfill, job: Job, *, room: int) -> Turn:
     turn = Turn(backfill.cursor)
+    if hold := holds.over(job.team_id):
+        turn.waits = hold.words
+        return turn
     history = moments.of_job(job.id, backfill.since)
     batch = _batch(backfill, history)
     there = moments.there(job.id, batch)

@@ -11,13 +11,25 @@ import pytest
 from jobs import clock, holds
 from jobs.models import Due, Hold, Job, JobVersion, User
 from jobs.shards import COUNT
-from runs import by_hand, claim, letting_go, release, replay, rescue, review, settle, start
+from runs import (
+    backfill,
+    by_hand,
+    claim,
+    letting_go,
+    release,
+    replay,
+    rescue,
+    review,
+    settle,
+    start,
+)
 from runs.bounds import EVER
 from runs.decisions import Stale
 from runs.models import Attempt, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import State
 from tests import make
+from tests.runs import histories
 
 pytestmark = pytest.mark.django_db
 
@@ -321,3 +333,17 @@ def test_a_moment_that_is_spread_is_not_started_before_its_time_after_a_hold() -
     assert run.not_before == at + timedelta(seconds=600)
     assert run.state == "CLAIMED"
     assert run.send_at == run.not_before
+
+
+def test_a_backfill_makes_no_runs_under_a_hold_and_goes_on_after_it() -> None:
+    of = histories.minutely(overlap="allow")
+    first = histories.noon()
+    until = first + timedelta(minutes=3)
+    asked = make.backfill(of, since=first, until=until, cursor=first, moments=4)
+    held = hold()
+    backfill.advance_all()
+    asked.refresh_from_db()
+    assert (asked.reason, Run.objects.count()) == (held.words, 0)
+    holds.end(held.id, by=None)
+    backfill.advance_all()
+    assert set(Run.objects.values_list("origin", "state")) == {("backfill", "CLAIMED")}

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from jobs import clock, holds
-from jobs.instants import canonical_instant
+from jobs.instants import canonical_instant, parse_instant
 from jobs.models import Hold, Job, Team, User
 from jobs.roles import Role
-from runs import letting_go
+from runs import letting_go, start
 from runs.models import Run
 from runs.states import State
 from tests import make
@@ -175,6 +175,25 @@ def test_a_run_by_hand_under_a_hold_is_a_conflict_that_says_why(api: Api, team: 
     assert answer.body["hold"].endswith(f"/holds/{hold.id}/")
 
 
+def test_a_run_for_a_held_moment_is_let_past_and_for_a_skipped_one_refused(
+    api: Api, team: Team
+) -> None:
+    hold = holds.begin(team, "The ledger moves.", by=None)
+    job = waiting(team, hold, "settle", 5)
+    moment = Run.objects.get().due_at
+    assert moment is not None
+    answer = api.post(f"jobs/{job.id}/run/", {"for": canonical_instant(moment)})
+    assert (answer.status, answer.body["state"], answer.body["hold"]) == (201, "CLAIMED", None)
+    assert start.run(Run.objects.get().id, worker="w") is not None
+    again = api.post(f"jobs/{job.id}/run/", {"for": canonical_instant(moment)})
+    assert again.status == 409
+    skipped = clock.now().replace(microsecond=0) - timedelta(hours=1)
+    columns = {"due_at": skipped, "skipped_until": skipped, "origin": "schedule"}
+    make.run(job, State.SKIPPED, **columns)
+    refused = api.post(f"jobs/{job.id}/run/", {"for": canonical_instant(skipped)})
+    assert (refused.status, refused.body.get("reason")) == (409, "The ledger moves.")
+
+
 def test_a_held_run_names_its_hold(api: Api, team: Team) -> None:
     hold = holds.begin(team, "The ledger moves.", by=None)
     job = waiting(team, hold, "settle", 5)
@@ -246,10 +265,25 @@ def test_run_now_says_that_nothing_starts(team: Team, operator: User) -> None:
     holds.begin(team, "The ledger moves.", by=None)
     browser = Browser(operator)
     assert "Nothing starts just now." in browser.get(f"/jobs/{job.id}/run-now/").words
-    assert "Nothing was started. Held: The ledger moves." in (
-        browser.post(f"/jobs/{job.id}/run-now/").words
-    )
+    page = browser.post(f"/jobs/{job.id}/run-now/")
+    assert not page.all("button", class_="button primary")
+    said = browser.post(f"/jobs/{job.id}/run-now/", moment="now").words
+    assert "Nothing was started. Held: The ledger moves." in said
     assert not Run.objects.exists()
+
+
+def test_run_now_offers_a_held_moment_and_lets_it_alone_past(team: Team, operator: User) -> None:
+    hold = holds.begin(team, "The ledger moves.", by=None)
+    job = waiting(team, hold, "settle", 90, 5)
+    browser = Browser(operator)
+    page = browser.post(f"/jobs/{job.id}/run-now/")
+    offered = [radio.attrs["value"] for radio in page.all("input", name="moment")]
+    assert offered == [canonical_instant(run.due_at) for run in Run.objects.all() if run.due_at]
+    page = browser.post(f"/jobs/{job.id}/run-now/", moment=offered[0])
+    assert "is on its way" in page.words
+    run = Run.objects.get(due_at=parse_instant(offered[0], "moment"))
+    assert start.run(run.id, worker="w") is not None
+    assert sorted(states(job)) == ["RUNNING", "WAITING"]
 
 
 def test_a_choice_that_is_none_ends_nothing(team: Team, operator: User) -> None:

@@ -14,7 +14,7 @@ A job follows the wall where `dst` is `wall` or its minute or hour begins with a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from jobs import cron, zones
@@ -41,6 +41,8 @@ class WallClock:
     @classmethod
     def of(cls, schedule: Cron) -> WallClock:
         pattern = cron.parse(schedule.expression)
+        if schedule.calendar is not None:
+            pattern = replace(pattern, calendar=schedule.calendar, rule=schedule.rule)
         follows = schedule.dst == "wall" or pattern.starred
         return cls(pattern, schedule.timezone, follows)
 

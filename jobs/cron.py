@@ -1,7 +1,8 @@
 """The grammar of cron expressions. PURE.
 
 Five fields of numbers, names, lists, ranges and steps, after crontab(5); beyond it the words
-`L`, `L-3`, `LW`, `15W` for dates and `5#2`, `5L`, `L5` for weekdays. What is not in it is refused
+`L`, `L-3`, `LW`, `15W`, `3B`, `LB`, `L-2B` for dates and `5#2`, `5L`, `L5` for weekdays. What is
+not in it is refused
 with the field and a remedy: an expression is never stretched to a meaning that it does not state.
 """
 
@@ -14,14 +15,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
+from jobs.calendars import Calendar, Rule
 from jobs.cron_days import (
     DateWord,
     DayRule,
     LastDay,
     LastWeekday,
     LastWorkday,
+    LastWorkingDay,
     NearestWorkday,
     NthWeekday,
+    NthWorkingDay,
     WeekdayWord,
 )
 from jobs.schedule_errors import REQUIRED, ScheduleError, short
@@ -38,7 +42,10 @@ MACROS: Mapping[str, str] = {
 }
 _FIVE = "Write five fields, minute hour day-of-month month day-of-week, as 30 9 * * 1-5."
 _RANGE = re.compile(r"(\*|[a-z]+|[0-9]+)(?:-([a-z]+|[0-9]+))?(?:/([0-9]+))?")
-_DATE_WORD = re.compile(r"l(?:-(?P<before>[0-9]+))?|(?P<last>lw)|(?P<near>[0-9]+)w")
+_DATE_WORD = re.compile(
+    r"l(?:-(?P<before>[0-9]+))?(?P<working>b?)|(?P<last>lw)|(?P<near>[0-9]+)w|(?P<nth>[0-9]+)b"
+)
+_MOST_WORKING_DAYS = 23  # that a month of working weekdays has
 _WEEKDAY_WORD = re.compile(
     r"(?P<day>[a-z]{3}|[0-9]+)#(?P<nth>[0-9]+)|l(?P<l_day>[0-9]+)|(?P<day_l>[a-z]{3}|[0-9]+)l"
 )
@@ -76,13 +83,18 @@ _SUNDAY = 7  # besides 0
 
 @dataclass(frozen=True)
 class Pattern:
-    """What an expression means on a wall clock, every value spelled out and ascending."""
+    """What an expression means on a wall clock, every value spelled out and ascending.
+
+    With a calendar, a day that it has off is skipped or rolled by the rule, and working days
+    are counted by it."""
 
     minutes: tuple[int, ...]
     hours: tuple[int, ...]
     months: tuple[int, ...]
     days: DayRule
     starred: bool  # minute or hour begins with a star: the job follows the wall clock
+    calendar: Calendar | None = None
+    rule: Rule = "skip"
 
 
 def normalise(expression: object) -> str:
@@ -224,10 +236,20 @@ class _Reader:
             return LastWorkday()
         if shape["near"]:
             return NearestWorkday(self.value(DATE, item, shape["near"]))
+        if shape["nth"]:
+            return NthWorkingDay(self.working_day(item, shape["nth"]))
         before = int(shape["before"] or 0)
+        if shape["working"]:
+            return LastWorkingDay(before and self.working_day(item, shape["before"]))
         if before > 30:
             self.refuse(DATE, item, "reaches beyond every month", "Use L-1 to L-30.")
         return LastDay(before)
+
+    def working_day(self, item: str, text: str) -> int:
+        if not 1 <= int(text) <= _MOST_WORKING_DAYS:
+            hint = "Use 1B to 23B, LB for the last one, L-1B for the one before it."
+            self.refuse(DATE, item, "counts beyond the working days of a month", hint)
+        return int(text)
 
     def weekday_word(self, item: str) -> WeekdayWord | None:
         shape = _WEEKDAY_WORD.fullmatch(item)

@@ -1,6 +1,7 @@
 """Which days of a month a cron expression names. PURE.
 
-Only the length of a month and the weekday of its first day matter: 28 shapes for all time.
+Only the length of a month and the weekday of its first day matter: 28 shapes for all time (and,
+to a rule that counts working days, which those are).
 Weekdays count from Sunday = 0. A day that a month does not have is never moved to another one.
 """
 
@@ -54,7 +55,21 @@ class LastWeekday:
     weekday: int
 
 
-DateWord = LastDay | LastWorkday | NearestWorkday
+@dataclass(frozen=True)
+class NthWorkingDay:
+    """`3B`: the third working day, by the calendar of the job."""
+
+    nth: int
+
+
+@dataclass(frozen=True)
+class LastWorkingDay:
+    """`LB`, `L-2B`: so many working days before the last one, by the calendar of the job."""
+
+    before: int
+
+
+DateWord = LastDay | LastWorkday | NearestWorkday | NthWorkingDay | LastWorkingDay
 WeekdayWord = NthWeekday | LastWeekday
 
 
@@ -79,9 +94,15 @@ def shape_of(year: int, month: int) -> MonthShape:
 
 
 @lru_cache(maxsize=16_384)
-def matching_days(rule: DayRule, month: MonthShape) -> tuple[int, ...]:
-    """The days (1 to 31) that `rule` names in a month of this shape, ascending."""
-    by_date = rule.dates | {_date_of(word, month) for word in rule.date_words}
+def matching_days(
+    rule: DayRule, month: MonthShape, working: tuple[int, ...] | None = None
+) -> tuple[int, ...]:
+    """The days (1 to 31) that `rule` names in a month of this shape, ascending.
+
+    `working`: the working days of the month; those from Monday to Friday unless told."""
+    if working is None:
+        working = _monday_to_friday(month)
+    by_date = rule.dates | {_date_of(word, month, working) for word in rule.date_words}
     by_weekday = {_weekday_of(word, month) for word in rule.weekday_words}
     return tuple(
         day for day in range(1, month.length + 1) if _named(rule, day, month, by_date, by_weekday)
@@ -96,7 +117,11 @@ def _named(
     return (date_named and weekday_named) if rule.both else (date_named or weekday_named)
 
 
-def _date_of(word: DateWord, month: MonthShape) -> int:
+def _monday_to_friday(month: MonthShape) -> tuple[int, ...]:
+    return tuple(day for day in range(1, month.length + 1) if 0 < month.weekday(day) < 6)
+
+
+def _date_of(word: DateWord, month: MonthShape, working: tuple[int, ...]) -> int:
     """The day that `word` names; 0, which no month has, where it names none."""
     match word:
         case LastDay(before):
@@ -105,6 +130,10 @@ def _date_of(word: DateWord, month: MonthShape) -> int:
             return _nearest_workday(month.length, month)
         case NearestWorkday(day):
             return _nearest_workday(day, month) if day <= month.length else 0
+        case NthWorkingDay(nth):
+            return working[nth - 1] if nth <= len(working) else 0
+        case LastWorkingDay(before):
+            return working[-1 - before] if before < len(working) else 0
 
 
 def _nearest_workday(day: int, month: MonthShape) -> int:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from jobs.calendars import Calendar, Rule
+
 Dst = Literal["once", "wall"]
 
 
@@ -17,11 +19,15 @@ class Cron:
     fires once at its end, what is repeated fires in the first copy only. `wall`: what the clock
     does not show does not fire, what it shows twice fires twice. A job whose minute or hour begins
     with a star follows the wall clock under both.
+
+    `calendar` and `rule` are the job's: what becomes of a day that is off.
     """
 
     expression: str
     timezone: str = "UTC"
     dst: Dst = "once"
+    calendar: Calendar | None = None
+    rule: Rule = "skip"
 
 
 @dataclass(frozen=True)

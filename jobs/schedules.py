@@ -8,12 +8,13 @@ union: one that two of them share is one moment.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 
-from jobs import clock_notes, schedule_format
+from jobs import calendar_notes, clock_notes, schedule_format
+from jobs.calendars import Calendar, Rule
 from jobs.clock_changes import WallClock
 from jobs.instants import canonical_instant, parse_instant
 from jobs.schedule_errors import ScheduleError
@@ -37,6 +38,7 @@ __all__ = [
     "parse",
     "parse_instant",
     "preview",
+    "with_calendar",
 ]
 
 _TICK = timedelta.resolution
@@ -47,7 +49,8 @@ _LATE = 9900  # what has no moment from then on may have had one before the cale
 class PreviewedMoment:
     """A moment, its ISO 8601 spelling in the zone of its schedule, and what a person should know.
 
-    `note` is empty but where a change of the clock moves, repeats or drops a moment.
+    `note` is empty but where a change of the clock moves, repeats or drops a moment, or a
+    calendar skips or rolls one.
     """
 
     moment: datetime
@@ -76,6 +79,22 @@ def load(data: object) -> tuple[Schedule, ...]:
 def dump(schedules: tuple[Schedule, ...]) -> list[dict[str, object]]:
     """The canonical JSON of schedules."""
     return [schedule_format.write(schedule) for schedule in schedules]
+
+
+def with_calendar(
+    schedules: tuple[Schedule, ...], calendar: Calendar | None, rule: Rule
+) -> tuple[Schedule, ...]:
+    """The schedules, their cron days by this calendar; by none, every day is one. Raises
+    ScheduleError (field `calendar`) for a calendar where a schedule has no days."""
+    others = [kind for kind in schedules if not isinstance(kind, Cron)]
+    if others and calendar is not None:
+        kind = "every" if isinstance(others[0], Every) else "at"
+        hint = "Use it with `cron` schedules alone, or leave it out."
+        raise ScheduleError("calendar", kind, "has no days for a calendar to act on", hint)
+    return tuple(
+        replace(schedule, calendar=calendar, rule=rule) if isinstance(schedule, Cron) else schedule
+        for schedule in schedules
+    )
 
 
 def next_moment(schedules: tuple[Schedule, ...], after: datetime) -> datetime | None:
@@ -135,7 +154,11 @@ def preview(schedules: tuple[Schedule, ...], after: datetime, count: int) -> lis
 
 def _previewed(schedules: tuple[Schedule, ...], moment: datetime) -> PreviewedMoment:
     having = [schedule for schedule in schedules if _next(schedule, moment - _TICK) == moment]
-    notes = dict.fromkeys(clock_notes.note(schedule, moment) for schedule in having)
+    notes = dict.fromkeys(
+        said(schedule, moment)
+        for schedule in having
+        for said in (clock_notes.note, calendar_notes.note)
+    )
     shown = clock_notes.local(having[0], moment).isoformat()
     return PreviewedMoment(moment, shown, "; ".join(note for note in notes if note))
 

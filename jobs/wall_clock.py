@@ -16,7 +16,7 @@ from threading import Lock
 from croniter import croniter  # type: ignore[import-untyped]
 
 from jobs.cron import HOUR, MINUTE, Field, Pattern
-from jobs.cron_days import matching_days, shape_of
+from jobs.pattern_days import comes_on, days_in, months_of
 
 _MINUTE = timedelta(minutes=1)
 # 29 February on a given weekday comes every 28 years, or after 40 where a leap year is left out.
@@ -49,10 +49,10 @@ def count_matches(pattern: Pattern, after: datetime, until: datetime) -> int:
 def _days_from(pattern: Pattern, first: date) -> Iterator[date]:
     """The days that match, `first` included, for as long as the rarest of days may take."""
     for year in range(first.year, min(first.year + _RAREST_YEARS, date.max.year) + 1):
-        for month in pattern.months:
+        for month in months_of(pattern):
             if (year, month) < (first.year, first.month):
                 continue
-            for day in matching_days(pattern.days, shape_of(year, month)):
+            for day in days_in(pattern, year, month):
                 if first <= date(year, month, day) < date.max:
                     yield date(year, month, day)
 
@@ -79,8 +79,8 @@ def _count_days(pattern: Pattern, first: date, end: date) -> int:
     """How many days match from `first` to before `end`."""
     total = 0
     for year in range(first.year, end.year + 1):
-        for month in pattern.months:
-            days = matching_days(pattern.days, shape_of(year, month))
+        for month in months_of(pattern):
+            days = days_in(pattern, year, month)
             total += bisect_left(days, _day_in(end, year, month))
             total -= bisect_left(days, _day_in(first, year, month))
     return total
@@ -95,9 +95,7 @@ def _day_in(day: date, year: int, month: int) -> int:
 
 def _count_of_day(pattern: Pattern, until: datetime) -> int:
     """How many matches the day of `until` holds up to `until` itself."""
-    if until.day not in matching_days(pattern.days, shape_of(until.year, until.month)):
-        return 0
-    if until.month not in pattern.months:
+    if not comes_on(pattern, until.date()):
         return 0
     whole_hours = bisect_left(pattern.hours, until.hour) * len(pattern.minutes)
     in_hour = bisect_right(pattern.minutes, until.minute) if until.hour in pattern.hours else 0

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 
 from jobs import cron
 from jobs.beat_rows import NEVER
+from jobs.calendars import Rule
 from jobs.cron import Pattern
+from jobs.cron_days import DateWord, DayRule, LastWorkingDay, NthWorkingDay
 from jobs.instants import canonical_instant
 from jobs.schedules import At, Cron, Every, Schedule
 
@@ -64,6 +66,13 @@ def of_seconds(seconds: int) -> str:
     return unit if count == 1 else f"{count} {unit}s"
 
 
+def of_calendar(name: str, rule: Rule) -> str:
+    """What a job's calendar does to it, as the end of a sentence."""
+    if rule == "skip":
+        return f"not on days off of {name}"
+    return f"a day off of {name} moved to the {rule} working day"
+
+
 def zones_of(schedules: Iterable[Schedule]) -> tuple[str, ...]:
     """The zones that the schedules name, each once, in their order."""
     return tuple(dict.fromkeys(item.timezone for item in schedules if isinstance(item, Cron)))
@@ -98,9 +107,9 @@ def _step(values: tuple[int, ...], end: int) -> int:
 def _days(pattern: Pattern) -> str | None:
     """The words for the days; empty for every day, None where there are no short ones."""
     rule = pattern.days
-    if rule.date_words or rule.weekday_words:
+    if rule.weekday_words:
         return None
-    dates = "" if len(rule.dates) == 31 else _dates(sorted(rule.dates))
+    dates = _dates_of(rule)
     weekdays = "" if len(rule.weekdays) == 7 else _weekdays(sorted(rule.weekdays))
     if dates is None or weekdays is None or (rule.both and dates and weekdays):
         return None
@@ -109,6 +118,27 @@ def _days(pattern: Pattern) -> str | None:
         return named
     months = joined([MONTHS[month - 1] for month in pattern.months])
     return f"{named or 'every day'} in {months}" if len(pattern.months) <= _MOST_NAMED else None
+
+
+def _dates_of(rule: DayRule) -> str | None:
+    """The words for the date field; empty for every date, None where there are no short ones."""
+    if not rule.date_words:
+        return "" if len(rule.dates) == 31 else _dates(sorted(rule.dates))
+    named = sorted(map(_working_day, rule.date_words))
+    if rule.dates or "" in [word for _, word in named] or len(named) > _MOST_NAMED:
+        return None
+    return f"on the {_and([word for _, word in named])} working day of the month"
+
+
+def _working_day(word: DateWord) -> tuple[int, str]:
+    """Where a word for a working day stands in its month, and how it is said."""
+    match word:
+        case NthWorkingDay(nth):
+            return nth, _ordinal(nth)
+        case LastWorkingDay(before):
+            return 99 - before, f"{_ordinal(before + 1)} last" if before else "last"
+        case _:
+            return 0, ""
 
 
 def _dates(dates: list[int]) -> str | None:

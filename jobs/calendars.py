@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 Rule = Literal["skip", "next", "previous"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -60,6 +60,11 @@ class Use:
     name: str
     rule: Rule
     version: int
+
+
+def use_of(stored: Mapping[str, Any] | None) -> Use | None:
+    """The use of a calendar that a job or a version of it has stored."""
+    return Use(stored["name"], stored["rule"], stored["version"]) if stored else None
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,12 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from jobs import overlaps, schedules, targets
 from jobs.addresses import AllowList
+from jobs.calendars import RULES, Calendar, InForce, Rule, Use
 from jobs.definition_errors import DefinitionError as DefinitionError
 from jobs.definition_errors import Problem as Problem
 from jobs.instants import canonical_instant
@@ -20,6 +22,7 @@ from jobs.plans import Plan, refusal
 from jobs.reading import NAME_LENGTH as NAME_LENGTH
 from jobs.reading import TEXT_LENGTH as TEXT_LENGTH
 from jobs.reading import Reader
+from jobs.schedule_errors import short
 
 POLICIES = ("last", "all", "none", "ask")
 HOUR, DAY, WEEK = 3600, 86_400, 604_800
@@ -29,7 +32,6 @@ MOST_SKIPPED = 1000  # of `skip_next`
 # Fields of the design that a later version brings, with the one value that says «as today».
 _LATER: dict[str, Any] = {
     "completion": "answer",
-    "calendar": None,
 }
 
 
@@ -43,6 +45,7 @@ class Known:
     queues: Collection[str]
     egress: AllowList = field(default_factory=AllowList)
     misfit: targets.Fits = targets.fits
+    calendars: Mapping[str, InForce] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,7 @@ class Definition:
     paused: bool = False
     paused_until: datetime | None = None
     paused_reason: str = ""
+    calendar_use: Use | None = None
 
     @property
     def plan(self) -> Plan:
@@ -132,8 +136,14 @@ def content(job: Any, *, schedule: Any, target: Any) -> dict[str, Any]:
             "window": job.catch_up_window,
             "limit": job.catch_up_limit,
         },
+        "calendar": calendar_shape(job.calendar_use),
         **{name: _plain(getattr(job, name)) for name in _ALONE},
     }
+
+
+def calendar_shape(use: Use | None) -> dict[str, Any] | None:
+    """The use of a calendar as the API tells it and a version of the job stores it."""
+    return {"name": use.name, "rule": use.rule, "version": use.version} if use else None
 
 
 class _Reader(Reader):
@@ -192,6 +202,7 @@ class _Reader(Reader):
             "paused_until": self.instant(data, "paused_until"),
             "paused_reason": self.text(data, "paused_reason"),
         }
+        found |= self.by_calendar(data.get("calendar"), found["schedule"])
         for message, hint in overlaps.refusals(
             found["overlap"], idempotent=idempotent is not False, catch_up=found["catch_up_policy"]
         ):
@@ -231,6 +242,41 @@ class _Reader(Reader):
         if self.kept is not None and given == schedules.dump(self.kept.plan.schedules):
             return self.kept.plan.schedules
         return schedules.parse(given, now=self.now)
+
+    def by_calendar(
+        self, given: object, found: tuple[schedules.Schedule, ...] | None
+    ) -> dict[str, Any]:
+        """The calendar, and the schedule by it."""
+        use, calendar = (None, None) if given is None else self.calendar(given)
+        if found is None:
+            return {"calendar_use": use}
+        try:
+            by_it = schedules.with_calendar(found, calendar, use.rule if use else "skip")
+        except schedules.ScheduleError as error:
+            self.problem(error.field, error.message, error.hint)
+            return {"calendar_use": use}
+        kept = self.kept is not None and by_it == self.kept.plan.schedules
+        if use and not kept and schedules.next_moment(by_it, self.now) is None:
+            hint = "Choose another rule, other days or another calendar."
+            self.problem("calendar", f"“{use.name}” leaves this schedule no moment.", hint)
+        return {"calendar_use": use, "schedule": by_it}
+
+    def calendar(self, given: object) -> tuple[Use, Calendar] | tuple[None, None]:
+        """The newest version of the named one; a `version` that comes along says nothing."""
+        if not isinstance(given, Mapping):
+            hint = 'Say null, or {"name": …, "rule": "skip"}.'
+            self.problem("calendar", "must be an object.", hint)
+            return None, None
+        part = self.part({"calendar": given}, "calendar", ("name", "rule", "version"))
+        rule = self.choice(part, "calendar.rule", "skip", RULES)
+        name = part.get("name")
+        newest = self.known.calendars.get(name) if isinstance(name, str) else None
+        if newest is None:
+            known = ", ".join(islice(self.known.calendars, 10)) or "none yet"
+            what = "is required." if name in (None, "") else f"{short(name)} is no calendar here."
+            self.problem("calendar.name", what, f"Known: {known}.")
+            return None, None
+        return Use(str(name), _RULES[rule], newest.version), newest.calendar
 
     def window(self, plan: Plan) -> None:
         kept = self.kept is not None and plan == self.kept.plan
@@ -281,7 +327,9 @@ class _Reader(Reader):
                 )
 
 
-PLAIN = tuple(part.name for part in fields(Definition) if part.name not in ("schedule", "target"))
+_RULES: dict[str, Rule] = {rule: rule for rule in RULES}
+_READ_APART = ("schedule", "target", "calendar_use")
+PLAIN = tuple(part.name for part in fields(Definition) if part.name not in _READ_APART)
 _GROUPED = {
     *("name", "description", "runbook", "idempotent"),
     *("max_attempts", "backoff", "cap"),
@@ -290,6 +338,7 @@ _GROUPED = {
 _ALONE = tuple(name for name in PLAIN if name not in _GROUPED)  # the same in the API as here
 _FIELDS = (
     *("name", "description", "runbook", "schedule", "target", "idempotent", "retries", "catch_up"),
+    "calendar",
     *_ALONE,
 )
 

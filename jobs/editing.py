@@ -1,16 +1,16 @@
 """Register, edit, pause, resume and delete a job: the rules that every door opens.
 
-Each writes a JobVersion in the same transaction. Locks are taken in one order, `Due` before
-`Job`; the clock is read after they are held, and the new version begins at that reading. Only
-a `Due` row that lies in the future is moved: an overdue one is the claim's to settle, by the
-version that was in force at its moment.
+Each writes a JobVersion in the same transaction. Locks are taken in one order, a calendar before
+`Due`, `Due` before `Job`; the clock is read after they are held, and the new version begins at
+that reading. Only a `Due` row that lies in the future is moved: an overdue one is the claim's to
+settle, by the version that was in force at its moment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,8 +20,9 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from jobs import clock, definitions, local_times, locking, moment_values, sealing, signing, stored
+from jobs.calendars import Use
 from jobs.definitions import Definition
-from jobs.models import Due, Job, JobVersion, Team, User
+from jobs.models import Calendar, Due, Job, JobVersion, Team, User
 from jobs.shards import shard_of
 from jobs.spread import delay_of
 from jobs.target_errors import TargetError
@@ -89,6 +90,7 @@ def register(
 
     `since` is for the mirror of PeriodicTask rows, as in `edit`. Raises NameTaken."""
     with _named(definition.name), transaction.atomic():
+        use = _newest(definition.calendar_use)
         now = clock.now()
         began = now if since is None else min(since, now)
         job = Job(
@@ -99,7 +101,7 @@ def register(
             signing_secret=signing.sealed(signing.new_secret()),
             periodic_task_id=periodic_task_id,
         )
-        _apply(job, definition, old_target={})
+        _apply(job, definition, use, old_target={})
         _store(job, began, by=by, before={})
         _move_due(job, None, now)
     log.info("job.registered", job=str(job.id), team=team.slug, by=_who(by))
@@ -123,11 +125,12 @@ def edit(
     mirror saw it; moments since then are overdue.
     Raises NameTaken, Changed, Gone, and ReadOnly unless the mirror itself (`mirror`) edits."""
     with _named(definition.name), transaction.atomic():
+        use = _newest(definition.calendar_use)
         job, due, now = _lock(job_id, mirror=mirror)
         if seen not in (None, job.version):
             raise Changed(job.version)
         before = stored.shape(job)
-        _apply(job, definition, old_target=job.target)
+        _apply(job, definition, use, old_target=job.target)
         if stored.shape(job) != before:
             began = now if since is None else max(job.version_began_at, min(since, now))
             _store(job, began, by=by, before=before)
@@ -175,6 +178,19 @@ def delete(job_id: UUID, *, by: User | None, mirror: bool = False) -> None:
     log.info("job.deleted", job=str(job_id), by=_who(by))
 
 
+def due_at(job: Job) -> tuple[datetime | None, str | None]:
+    """Where the due row of a job stands after an edit, its version having just begun (None: it
+    has none), and by whose zone data (None: by none, it is no moment of a schedule)."""
+    if job.deleted_at is not None:
+        return None, None
+    if job.paused:
+        return job.paused_until, None
+    if job.finished:
+        return None, None
+    plan = stored.plan(job)
+    return plan.next(job.version_began_at), local_times.zone_data_of(plan.schedules)
+
+
 def _set_pause(job_id: UUID, pause: Pause | None, *, by: User | None) -> Job:
     with transaction.atomic():
         job, due, now = _lock(job_id)
@@ -202,10 +218,31 @@ def _lock(job_id: UUID, *, mirror: bool = False) -> tuple[Job, Due | None, datet
     return job, due, clock.now()
 
 
-def _apply(job: Job, definition: Definition, *, old_target: dict[str, Any]) -> None:
+def _newest(use: Use | None) -> Use | None:
+    """The same by the newest version, which stays so until this transaction ends: calendars are
+    locked before `Due`. Raises DefinitionError where the calendar was deleted meanwhile."""
+    if use is None:
+        return None
+    shared = Calendar.objects.raw(_SHARE, [use.name])
+    version = next((calendar.version for calendar in shared), None)
+    if version is None:
+        hint = "Choose another one."
+        problem = definitions.Problem("calendar.name", "was deleted meanwhile.", hint)
+        raise definitions.DefinitionError([problem])
+    return replace(use, version=version)
+
+
+_SHARE = "select name, version from jobs_calendar where name = %s and deleted_at is null for share"
+
+
+def _apply(
+    job: Job, definition: Definition, use: Use | None, *, old_target: dict[str, Any]
+) -> None:
     shape = definitions.shape(definition)
     job.schedule = shape["schedule"]
     job.target = _sealed(old_target, shape["target"])
+    job.calendar_id, job.calendar_version = (use.name, use.version) if use else (None, None)
+    job.calendar_rule = use.rule if use else ""
     job.templated = moment_values.used(job.target)
     ours = local_times.zone_data_of(definition.schedule)
     job.zone_data = ours and (job.zone_data or ours)  # by whose data a due row is that stays
@@ -253,16 +290,8 @@ def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 def _move_due(job: Job, due: Due | None, now: datetime) -> None:
     if due is not None and due.at <= now:
         return
-    if job.deleted_at is not None:
-        at = None
-    elif job.paused:
-        at = job.paused_until
-    elif job.finished:
-        at = None
-    else:
-        plan = stored.plan(job)
-        at = plan.next(job.version_began_at)
-        ours = local_times.zone_data_of(plan.schedules)
+    at, ours = due_at(job)
+    if ours is not None:
         Job.objects.filter(id=job.id).update(zone_data=ours)
     if at is not None:
         Due.objects.update_or_create(job=job, defaults={"shard": shard_of(job.id), "at": at})

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from jobs import impact, neighbours, previews, stored
+from jobs import impact, kept_calendars, neighbours, previews, stored
 from jobs.models import Job
 from jobs.plans import Plan
 from jobs.previews import Preview
@@ -80,7 +80,9 @@ def of_paused(job: Job, until: datetime) -> PauseForesight:
 
 def _as_if_not_paused(job: Job, since: int) -> Iterable[Version]:
     for version in job.jobversion_set.filter(number__gte=since).order_by("number"):
-        yield Version(version.number, version.began_at, Plan.load(version.definition))
+        yield Version(
+            version.number, version.began_at, Plan.load(version.definition, kept_calendars.calendar)
+        )
 
 
 def _following(job: Job, after: datetime) -> datetime | None:

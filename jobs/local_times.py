@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from jobs import moment_values, schedules, zones
+from jobs import schedules, zones
+from jobs.calendars import Calendar, business_date
 from jobs.moment_values import Values
 from jobs.schedules import Cron, Schedule, canonical_instant
 
@@ -49,9 +50,14 @@ def values(found: tuple[Schedule, ...], moment: datetime, key: str) -> Values:
         due=canonical_instant(moment.astimezone(UTC)),
         due_local=local.isoformat(),
         date=local.date().isoformat(),
-        business_date=moment_values.business_date(local.date()).isoformat(),
+        business_date=business_date(local.date(), _calendar(found)).isoformat(),
         key=key,
     )
+
+
+def _calendar(found: tuple[Schedule, ...]) -> Calendar | None:
+    """The one calendar that a job's schedules go by."""
+    return next((part.calendar for part in found if isinstance(part, Cron)), None)
 
 
 def _has(part: Schedule, moment: datetime) -> bool:

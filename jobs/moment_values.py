@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import date, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -49,11 +48,6 @@ _LONGEST = Values(
 _BRACES = re.compile(r"\{\{\{\{|\{\{(?P<name>[^{}]*)\}\}|\{\{")
 _ORIGIN = re.compile(r"[^:/?#]*://[^/?#]*")
 _PLAIN = "write {{{{ for two braces that are meant as they are"
-
-
-def business_date(day: date) -> date:
-    """The day itself if it is a working day, Monday to Friday; else the last one before it."""
-    return day - timedelta(days=max(0, day.weekday() - 4))
 
 
 def checked_url(url: object) -> object:

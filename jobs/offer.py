@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from django.conf import settings
 
-from jobs import task_registry
+from jobs import kept_calendars, task_registry
 from jobs.addresses import AllowList
+from jobs.calendars import InForce, Use
 from jobs.definitions import Known
+from jobs.models import Calendar
 
 
 def offered() -> Known:
@@ -16,4 +20,22 @@ def offered() -> Known:
         misfit=task_registry.misfit,
         queues=settings.QUEUES,
         egress=AllowList.parse(settings.EGRESS_ALLOW),
+        calendars=Calendars(),
     )
+
+
+class Calendars(Mapping[str, InForce]):
+    """The calendars of the organisation, each read when it is asked for."""
+
+    def __getitem__(self, name: str) -> InForce:
+        versions = Calendar.objects.filter(name=name, deleted_at=None)
+        version = None if "\0" in name else versions.values_list("version", flat=True).first()
+        if version is None:
+            raise KeyError(name)
+        return InForce(version, kept_calendars.calendar(Use(name, "skip", version)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(Calendar.objects.filter(deleted_at=None).values_list("name", flat=True))
+
+    def __len__(self) -> int:
+        return Calendar.objects.filter(deleted_at=None).count()

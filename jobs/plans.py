@@ -6,12 +6,13 @@ window has both its ends: a moment at `starts_at` or at `ends_at` itself is due.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
 from jobs import schedules
+from jobs.calendars import Calendar, Use, use_of
 from jobs.instants import canonical_instant, parse_instant
 from jobs.schedules import At, PreviewedMoment, Schedule, ScheduleError
 
@@ -27,11 +28,13 @@ class Plan:
     ends_at: datetime | None = None
 
     @classmethod
-    def load(cls, stored: Mapping[str, Any]) -> Self:
-        """The plan in a job's stored shape, which may have no moment left. Raises
-        ScheduleError."""
+    def load(cls, stored: Mapping[str, Any], calendar: Callable[[Use], Calendar]) -> Self:
+        """The plan in a job's stored shape, which may have no moment left; `calendar` knows the
+        version that a job is pinned to. Raises ScheduleError."""
+        found = schedules.load(stored["schedule"])
+        use = use_of(stored.get("calendar"))
         return cls(
-            schedules.load(stored["schedule"]),
+            found if use is None else schedules.with_calendar(found, calendar(use), use.rule),
             _instant(stored.get("starts_at"), "starts_at"),
             _instant(stored.get("ends_at"), "ends_at"),
         )
@@ -95,7 +98,8 @@ def refusal(plan: Plan, now: datetime) -> ScheduleError | None:
     if end is not None:
         hint = "Choose a later one, or leave it out."
         return ScheduleError("ends_at", canonical_instant(end), "leaves no moment to fire", hint)
-    assert start is not None  # without a window a schedule that never fires is refused before
+    if start is None:
+        return None  # without a window, a schedule that never fires was refused before, or is kept
     hint = "The schedule has no moment from then on: choose an earlier one."
     return ScheduleError("starts_at", canonical_instant(start), "leaves no moment to fire", hint)
 

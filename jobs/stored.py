@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from jobs import definitions, schedules, targets
+from jobs import definitions, kept_calendars, schedules, targets
 from jobs.definitions import Definition
 from jobs.models import Job
 from jobs.outlook import outlook
@@ -24,7 +24,10 @@ def shape(job: Job) -> dict[str, Any]:
 def plan(job: Job) -> Plan:
     """When the job is due, but for its pause. Raises ScheduleError where zone data has outrun
     what is stored."""
-    return Plan(schedules.load(job.schedule), job.starts_at, job.ends_at)
+    found, use = schedules.load(job.schedule), job.calendar_use
+    if use is not None:
+        found = schedules.with_calendar(found, kept_calendars.calendar(use), use.rule)
+    return Plan(found, job.starts_at, job.ends_at)
 
 
 def kept(job: Job) -> definitions.Kept:
@@ -45,7 +48,8 @@ def next_moments(job: Job, after: datetime, count: int) -> list[schedules.Previe
 def definition(job: Job) -> Definition:
     """The job as it is stored; secret headers are sealed still."""
     return Definition(
-        schedule=schedules.load(job.schedule),
+        schedule=plan(job).schedules,
+        calendar_use=job.calendar_use,
         target=targets.load(job.target),
         **{name: getattr(job, name) for name in definitions.PLAIN},
     )

@@ -127,16 +127,16 @@ def _dates_of(rule: DayRule) -> str | None:
     named = sorted(map(_working_day, rule.date_words))
     if rule.dates or "" in [word for _, word in named] or len(named) > _MOST_NAMED:
         return None
-    return f"on the {_and([word for _, word in named])} working day of the month"
+    return f"on the {joined([word for _, word in named])} working day of the month"
 
 
 def _working_day(word: DateWord) -> tuple[int, str]:
     """Where a word for a working day stands in its month, and how it is said."""
     match word:
         case NthWorkingDay(nth):
-            return nth, _ordinal(nth)
+            return nth, ordinal(nth)
         case LastWorkingDay(before):
-            return 99 - before, f"{_ordinal(before + 1)} last" if before else "last"
+            return 99 - before, f"{ordinal(before + 1)} last" if before else "last"
         case _:
             return 0, ""
 

@@ -12,6 +12,8 @@ from uuid import UUID
 
 from django.db import connection
 
+from jobs import kept_calendars
+from jobs.calendars import use_of
 from jobs.plans import Plan
 from jobs.schedules import ScheduleError
 from jobs.timeline import Timeline, Version
@@ -79,9 +81,11 @@ def lines(jobs: Sequence[UUID], window: Window) -> dict[UUID, Line | None]:
     job that is younger than the window has no entry."""
     versions: dict[UUID, list[Version]] = defaultdict(list)
     broken = set()
-    for job_id, number, began_at, idle, stored in _query(_VERSIONS, jobs, window):
+    rows = [(*row, json.loads(stored)) for *row, stored in _query(_VERSIONS, jobs, window)]
+    kept_calendars.read(use for *_, stored in rows if (use := use_of(stored.get("calendar"))))
+    for job_id, number, began_at, idle, stored in rows:
         try:
-            plan = None if idle else Plan.load(json.loads(stored))
+            plan = None if idle else Plan.load(stored, kept_calendars.calendar)
         except ScheduleError:
             broken.add(job_id)
             plan = None

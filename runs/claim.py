@@ -1,26 +1,24 @@
 """A beat locks due rows, writes their runs and moves the rows on: one short transaction.
 
-Set-based from end to end: at most eight statements a batch, eleven under a hold, whatever its size.
-`SKIP LOCKED` keeps replicas out of each other's way; the unique index on (job, moment) is the last
-line against a double; a row that cannot be worked out pauses its own job and holds up no other.
+Set-based from end to end: at most eight statements a batch, eleven under a hold, whatever its size
+(one more for calendars that this process has never read). `SKIP LOCKED` keeps replicas out of each
+other's way; the unique index on (job, moment) is the last line against a double; a row that cannot
+be worked out pauses its own job and holds up no other.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 import structlog
 from django.db import connection, transaction
 
-from jobs import local_times, zones
+from jobs import kept_calendars, local_times, zones
 from jobs.catch_up import Fates, Policy, fates, under_hold
-from jobs.plans import Plan
 from jobs.timeline import Timeline, Version
 from runs import allowance, claim_rows, holding, placing, snapshots
 from runs.birth import Birth
@@ -83,6 +81,7 @@ def _settle_all(
     """The births of the jobs, where their due rows go, and whether it stopped for their number."""
     births: list[Birth] = []
     moved: dict[UUID, datetime | None] = {}
+    kept_calendars.read(job.calendar_use for job in jobs if job.calendar_use)
     for job in jobs:
         try:
             born, onward = _settle_due(cursor, job, due[job.id], now)
@@ -125,7 +124,9 @@ def _offset(jobs: Mapping[UUID, claim_rows.DueJob], birth: Birth) -> int | None:
     job = jobs[birth.job_id]
     if birth.version != job.version:  # what its zone was then is not looked up
         return None
-    return local_times.offset_of(_plan(job.plan).schedules, birth.skipped_until or birth.due_at)
+    return local_times.offset_of(
+        kept_calendars.plan(job.plan).schedules, birth.skipped_until or birth.due_at
+    )
 
 
 def _tell_not_fired(births: Sequence[Birth]) -> None:
@@ -143,7 +144,7 @@ def _settle_due(
     cursor: Any, job: claim_rows.DueJob, due: datetime, now: datetime
 ) -> tuple[list[Birth], datetime | None]:
     """The births of a due row and where the row goes next (None: nowhere)."""
-    plan = _plan(job.plan)
+    plan = kept_calendars.plan(job.plan)
     if job.paused or job.version_began_at >= due:
         with transaction.atomic():  # a savepoint: what fails here fails for this job alone
             return _by_history(cursor, job, due, now)
@@ -167,14 +168,14 @@ def _by_history(
     versions = claim_rows.versions_since(cursor, job.id, due)
     line = Timeline(
         [
-            Version(number, began_at, None if idle else _plan(text))
+            Version(number, began_at, None if idle else kept_calendars.plan(text))
             for number, began_at, idle, text in versions
         ]
     )
     births = _births(job, line, due, now)
     if job.paused:
         return births, job.paused_until
-    return births, _plan(job.plan).next(now)
+    return births, kept_calendars.plan(job.plan).next(now)
 
 
 def _births(job: claim_rows.DueJob, line: Timeline, due: datetime, now: datetime) -> list[Birth]:
@@ -201,15 +202,9 @@ def _fire(job: claim_rows.DueJob, version: int, due: datetime) -> Birth:
 
 
 def _policy(job: claim_rows.DueJob) -> Policy:
-    one_off = _plan(job.plan).one_off
+    one_off = kept_calendars.plan(job.plan).one_off
     window = _ONE_OFF_HAS_NO_WINDOW if one_off else timedelta(seconds=job.catch_up_window)
     return Policy(job.catch_up_policy, window, job.catch_up_limit)
-
-
-@lru_cache(maxsize=50_000)
-def _plan(text: str) -> Plan:
-    # Keyed by the stored text: thousands of jobs share one schedule, and one memo entry.
-    return Plan.load(json.loads(text))
 
 
 def _give_up(cursor: Any, job_id: UUID, error: Exception) -> None:

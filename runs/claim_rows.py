@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from jobs.calendars import Use
 from runs import holding
 from runs.arrays import array
 from runs.birth import Birth, UnderHold
@@ -41,8 +42,15 @@ class DueJob(NamedTuple):
     templated: bool
     zone_data: str
     newest_zone_data: str
+    calendar: str | None
+    calendar_version: int
     any_hold: bool
     hold: UnderHold | None = None
+
+    @property
+    def calendar_use(self) -> Use | None:
+        """The version of a calendar that its plan goes by (which holds the rule)."""
+        return Use(self.calendar, "skip", self.calendar_version) if self.calendar else None
 
     @property
     def runs_left(self) -> int | None:
@@ -104,7 +112,9 @@ def lock_due(
 _READ_JOBS = """
 select id, version, version_began_at,
        jsonb_build_object(
-         'schedule', schedule, 'starts_at', starts_at, 'ends_at', ends_at)::text,
+         'schedule', schedule, 'starts_at', starts_at, 'ends_at', ends_at,
+         'calendar', case when calendar_id is not null then jsonb_build_object(
+           'name', calendar_id, 'rule', calendar_rule, 'version', calendar_version) end)::text,
        paused or finished or deleted_at is not null,
        case when deleted_at is null then paused_until end,
        catch_up_policy, catch_up_window, catch_up_limit, idempotent,
@@ -112,6 +122,7 @@ select id, version, version_began_at,
        start_delay, templated,
        case when deleted_at is null then zone_data else '' end,
        (select coalesce(max(version collate "C"), '') from runs_zonedata),
+       calendar_id, calendar_version,
        exists (select 1 from jobs_hold where ended_at is null)
   from jobs_job where id = any(%s::uuid[])
 """
@@ -133,7 +144,7 @@ select number, began_at,
          or coalesce((definition->>'finished')::boolean, false),
        jsonb_build_object(
          'schedule', definition->'schedule', 'starts_at', definition->'starts_at',
-         'ends_at', definition->'ends_at')::text
+         'ends_at', definition->'ends_at', 'calendar', definition->'calendar')::text
   from jobs_jobversion
  where job_id = %(job)s
    and number >= coalesce(

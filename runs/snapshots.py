@@ -9,17 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 import structlog
 from django.db import connection
 
-from jobs import local_times, moment_values, schedules
+from jobs import definitions, kept_calendars, local_times, moment_values
 from jobs.models import Job
 from jobs.moment_values import Values
-from jobs.schedules import Schedule, ScheduleError
+from jobs.schedules import ScheduleError
 from runs.arrays import array
 from runs.birth import Birth
 from runs.idempotency import key_of_moment
@@ -30,7 +29,12 @@ log = structlog.get_logger("onebeat.claim")
 _READ = """
 select b.job_id, b.version,
        coalesce(v.definition->'target', j.target)::text,
-       coalesce(v.definition->'schedule', j.schedule)::text
+       case when v.id is not null then jsonb_build_object(
+         'schedule', v.definition->'schedule', 'calendar', v.definition->'calendar')
+       else jsonb_build_object(
+         'schedule', j.schedule, 'calendar', case when j.calendar_id is not null then
+           jsonb_build_object('name', j.calendar_id, 'rule', j.calendar_rule,
+                              'version', j.calendar_version) end) end::text
   from unnest(%(jobs)s::uuid[], %(versions)s::int[]) as b(job_id, version)
   join jobs_job j on j.id = b.job_id
   left join jobs_jobversion v
@@ -44,7 +48,9 @@ def of_job(job: Job, *, moment: datetime, key: str) -> dict[str, Any]:
     if not job.templated:
         target: dict[str, Any] = job.target
         return target
-    values = _values(json.dumps(job.schedule), moment, key, job.id)
+    use = definitions.calendar_shape(job.calendar_use)
+    plan = json.dumps({"schedule": job.schedule, "calendar": use})
+    values = _values(plan, moment, key, job.id)
     return moment_values.fill(job.target, values)
 
 
@@ -52,8 +58,8 @@ def of_moment(job_id: UUID, version: int, *, moment: datetime, key: str) -> dict
     """What a run of an earlier version of the job is to call: for one made for a moment later on,
     and for one that is given another key."""
     with connection.cursor() as cursor:
-        ((target, schedule),) = _read(cursor, [(job_id, version)]).values()
-    return moment_values.fill(json.loads(target), _values(schedule, moment, key, job_id))
+        ((target, plan),) = _read(cursor, [(job_id, version)]).values()
+    return moment_values.fill(json.loads(target), _values(plan, moment, key, job_id))
 
 
 def of_births(cursor: Any, births: Iterable[Birth]) -> dict[UUID, str]:
@@ -66,9 +72,9 @@ def of_births(cursor: Any, births: Iterable[Birth]) -> dict[UUID, str]:
     return {birth.id: _filled(birth, *found[birth.job_id, birth.version]) for birth in wanted}
 
 
-def _filled(birth: Birth, target: str, schedule: str) -> str:
+def _filled(birth: Birth, target: str, plan: str) -> str:
     key = key_of_moment(birth.job_id, birth.due_at)
-    values = _values(schedule, birth.due_at, key, birth.job_id)
+    values = _values(plan, birth.due_at, key, birth.job_id)
     return json.dumps(moment_values.fill(json.loads(target), values))
 
 
@@ -77,17 +83,12 @@ def _read(
 ) -> dict[tuple[UUID, int], tuple[str, str]]:
     jobs, numbers = zip(*versions, strict=True)
     cursor.execute(_READ, {"jobs": array(jobs), "versions": array(numbers)})
-    return {(job_id, number): (target, schedule) for job_id, number, target, schedule in cursor}
+    return {(job_id, number): (target, plan) for job_id, number, target, plan in cursor}
 
 
-def _values(schedule: str, moment: datetime, key: str, job_id: UUID) -> Values:
+def _values(plan: str, moment: datetime, key: str, job_id: UUID) -> Values:
     try:
-        return local_times.values(_schedule(schedule), moment, key)
+        return local_times.values(kept_calendars.plan(plan).schedules, moment, key)
     except ScheduleError:  # zone data may outrun what is stored; the run goes on all the same
         log.exception("snapshot.no_local_time", job=str(job_id))
         return local_times.values((), moment, key)
-
-
-@lru_cache(maxsize=4096)
-def _schedule(text: str) -> tuple[Schedule, ...]:
-    return schedules.load(json.loads(text))

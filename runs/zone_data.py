@@ -9,21 +9,18 @@ a process that was not upgraded yet is mended too.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import structlog
 from django.db import connection, transaction
 
-from jobs import local_times, new_zone_data, zones
+from jobs import kept_calendars, local_times, new_zone_data, zones
 from jobs.new_zone_data import Fired
-from jobs.plans import Plan
 from jobs.schedules import ScheduleError, canonical_instant
 from runs.arrays import array
 
@@ -121,7 +118,9 @@ _WITH_DUE = "select job_id from jobs_due where job_id = any(%(jobs)s::uuid[])"
 _LOCK_JOBS = """
 select id,
        jsonb_build_object(
-         'schedule', schedule, 'starts_at', starts_at, 'ends_at', ends_at)::text,
+         'schedule', schedule, 'starts_at', starts_at, 'ends_at', ends_at,
+         'calendar', case when calendar_id is not null then jsonb_build_object(
+           'name', calendar_id, 'rule', calendar_rule, 'version', calendar_version) end)::text,
        paused or finished, version_began_at
   from jobs_job
  where id = any(%(jobs)s::uuid[]) and deleted_at is null
@@ -173,16 +172,11 @@ def _moves(cursor: Any, jobs: Sequence[_Job], due: Mapping[UUID, datetime]) -> l
 
 def _anew(job: _Job, due: datetime, last: Fired | None) -> datetime | None:
     try:
-        plan = _plan(job.plan)
+        plan = kept_calendars.plan(job.plan)
         return new_zone_data.next_moment(plan, due=due, began=job.began, last=last)
     except ScheduleError:  # the zone is gone: the claim says so, and pauses the job
         log.exception("zone_data.schedule_error", job=str(job.id))
         return due
-
-
-@lru_cache(maxsize=4096)
-def _plan(text: str) -> Plan:
-    return Plan.load(json.loads(text))
 
 
 # The newest births hold the newest moment; a catch-up bears several at once, in their order.
@@ -230,7 +224,7 @@ def _store(cursor: Any, jobs: Sequence[_Job], moves: Sequence[Move], ours: str) 
 
 def _version(job: _Job, ours: str) -> str:
     try:
-        return local_times.zone_data_of(_plan(job.plan).schedules)
+        return local_times.zone_data_of(kept_calendars.plan(job.plan).schedules)
     except ScheduleError:
         return ours
 

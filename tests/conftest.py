@@ -15,9 +15,16 @@ import pytest
 from psycopg import sql
 
 from config import pgmq_schema
+from jobs import kept_calendars
 from tests import plugin, servers
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def no_calendar_is_remembered() -> None:
+    """A version of a calendar that a test wrote is gone with it."""
+    kept_calendars.forget()
 
 
 @pytest.fixture(scope="session")

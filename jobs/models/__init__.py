@@ -1,9 +1,21 @@
 from __future__ import annotations
 
+from jobs.models.calendar import Calendar, CalendarVersion
 from jobs.models.due import Due
 from jobs.models.hold import Hold
 from jobs.models.job import Job, JobVersion
 from jobs.models.team import Membership, Team, Token
 from jobs.models.user import User
 
-__all__ = ["Due", "Hold", "Job", "JobVersion", "Membership", "Team", "Token", "User"]
+__all__ = [
+    "Calendar",
+    "CalendarVersion",
+    "Due",
+    "Hold",
+    "Job",
+    "JobVersion",
+    "Membership",
+    "Team",
+    "Token",
+    "User",
+]

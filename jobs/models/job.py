@@ -6,7 +6,9 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db import models
 
+from jobs.calendars import RULES, Use
 from jobs.definitions import POLICIES
+from jobs.models.calendar import Calendar
 from jobs.models.team import Team
 from jobs.overlaps import OVERLAPS
 from jobs.roles import Act
@@ -53,6 +55,11 @@ class Job(models.Model):
     spread = models.PositiveIntegerField(default=0)
     start_delay = models.PositiveIntegerField(default=0)  # its place in `spread`, in seconds
     queue = models.CharField(max_length=60)
+    calendar = models.ForeignKey(
+        Calendar, null=True, blank=True, on_delete=models.PROTECT, db_index=False
+    )
+    calendar_rule = models.CharField(max_length=8, blank=True, default="")
+    calendar_version = models.PositiveIntegerField(null=True, blank=True)
     paused = models.BooleanField(default=False)
     paused_until = models.DateTimeField(null=True, blank=True)
     paused_reason = models.TextField(blank=True, default="")
@@ -66,6 +73,7 @@ class Job(models.Model):
     periodic_task_id = models.IntegerField(null=True, blank=True, unique=True)
 
     team_id: UUID
+    calendar_id: str | None
     objects: ClassVar[models.Manager[Job]] = JobQuerySet.as_manager()
 
     class Meta:
@@ -75,6 +83,11 @@ class Job(models.Model):
                 fields=("zone_data",),
                 condition=models.Q(deleted_at=None) & ~models.Q(zone_data=""),
                 name="jobs_by_zone_data",
+            ),
+            models.Index(
+                fields=("calendar", "id"),
+                condition=models.Q(calendar__isnull=False),
+                name="jobs_by_a_calendar",
             ),
         )
         constraints = (
@@ -106,6 +119,13 @@ class Job(models.Model):
                 | (models.Q(idempotent=True) & ~models.Q(catch_up_policy="all")),
                 name="only_a_safe_job_cancels_its_runs",
             ),
+            models.CheckConstraint(
+                condition=models.Q(calendar=None, calendar_rule="", calendar_version=None)
+                | models.Q(
+                    calendar__isnull=False, calendar_rule__in=RULES, calendar_version__isnull=False
+                ),
+                name="a_calendar_has_a_rule_and_a_version",
+            ),
         )
 
     def __str__(self) -> str:
@@ -125,6 +145,14 @@ class Job(models.Model):
     def runs_left(self) -> int | None:
         """How many more moments may become runs; None: no bound."""
         return None if self.max_runs is None else max(0, self.max_runs - self.runs_begun)
+
+    @property
+    def calendar_use(self) -> Use | None:
+        """The version of a calendar that its moments go by, and how; None for every day."""
+        if self.calendar_id is None or self.calendar_version is None:
+            return None
+        rule = next(rule for rule in RULES if rule == self.calendar_rule)
+        return Use(self.calendar_id, rule, self.calendar_version)
 
     @property
     def mirrored(self) -> bool:

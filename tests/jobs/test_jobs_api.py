@@ -80,6 +80,7 @@ def test_a_job_is_registered_with_its_defaults_written_out(api: Api, editor: Use
         "paused": False,
         "paused_until": None,
         "paused_reason": "",
+        "calendar": None,
         "next_due_at": canonical_instant(Due.objects.get().at),
     }
     assert JobVersion.objects.get().by == editor

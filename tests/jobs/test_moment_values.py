@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs import local_times, moment_values, schedules, targets
+from jobs import calendars, local_times, moment_values, schedules, targets
 from jobs.moment_values import Values
 from jobs.targets import TargetError
 
@@ -185,4 +185,4 @@ def test_both_copies_of_a_repeated_hour_are_told_apart() -> None:
      ("2026-11-30", "2026-11-30")],
 )  # fmt: skip
 def test_the_business_date_is_the_day_or_the_working_day_before(day: str, expected: str) -> None:
-    assert str(moment_values.business_date(date.fromisoformat(day))) == expected
+    assert str(calendars.business_date(date.fromisoformat(day))) == expected

@@ -8,7 +8,12 @@ from django.urls import URLPattern, URLResolver, include, path
 from jobs.api_door import Index, Nowhere
 from runs import health
 
-LISTS = (("jobs", "api-jobs"), ("runs", "api-runs"), ("holds", "api-holds"))
+LISTS = (
+    ("jobs", "api-jobs"),
+    ("runs", "api-runs"),
+    ("calendars", "api-calendars"),
+    ("holds", "api-holds"),
+)
 api: list[URLPattern | URLResolver] = [
     path("", include("jobs.api_urls")),
     path("", include("runs.api_urls")),

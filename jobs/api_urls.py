@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from jobs import api
+from jobs import api, calendar_api
 
 urlpatterns = [
     path("jobs/", api.JobsDoor.as_view(), name="api-jobs"),
@@ -18,4 +18,16 @@ urlpatterns = [
     ),
     path("jobs/<uuid:job_id>/due/", api.DueDoor.as_view(), name="api-job-due"),
     path("jobs/<uuid:job_id>/versions/", api.VersionsDoor.as_view(), name="api-job-versions"),
+    path("calendars/", calendar_api.CalendarsDoor.as_view(), name="api-calendars"),
+    path("calendars/<slug:name>/", calendar_api.CalendarItemDoor.as_view(), name="api-calendar"),
+    path(
+        "calendars/<slug:name>/preview/",
+        calendar_api.CalendarPreviewDoor.as_view(),
+        name="api-calendar-preview",
+    ),
+    path(
+        "calendars/<slug:name>/versions/",
+        calendar_api.CalendarVersionsDoor.as_view(),
+        name="api-calendar-versions",
+    ),
 ]

@@ -19,7 +19,7 @@ from rest_framework.exceptions import APIException, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
 
-from jobs import strict_json
+from jobs import calendar_editing, strict_json
 from jobs.definitions import DefinitionError, Problem
 from jobs.editing import Changed, Gone, NameTaken, NothingDue, ReadOnly
 from jobs.holds import HeldAlready, HoldError, Over
@@ -65,6 +65,7 @@ class StrictJSONParser(BaseParser):
     """Bodies of the API: see jobs/strict_json.py."""
 
     media_type = "application/json"
+    most = MAX_BYTES
 
     def parse(
         self,
@@ -73,7 +74,19 @@ class StrictJSONParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         """The body's value; TargetError names the place of what is refused."""
-        return strict_json.read(stream.read(MAX_BYTES + 1))
+        return strict_json.read(stream.read(self.most + 1), self.most)
+
+
+class LongJSONParser(StrictJSONParser):
+    """For bodies that may hold the text of a file of 1 MiB."""
+
+    most = 2 * 1024 * 1024
+
+
+_AGAINST_THE_RULES = (
+    *(Changed, ReadOnly, NothingDue, HeldAlready, Over),
+    calendar_editing.Refused,
+)
 
 
 def as_problem(error: Exception, context: Mapping[str, Any]) -> Response:
@@ -87,11 +100,11 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> Response:
             return _refused([Problem(error.field, error.message, error.hint)])
         case NameTaken():
             return _problem(409, str(error), [Problem("name", str(error))])
-        case Changed() | ReadOnly() | NothingDue() | HeldAlready() | Over():
+        case _ if isinstance(error, _AGAINST_THE_RULES):
             return _problem(409, str(error))
         case Conflict():
             return _problem(409, str(error.detail), error.problems, **error.more)
-        case Gone() | Http404():
+        case Gone() | calendar_editing.Gone() | Http404():
             return _problem(404, NOT_FOUND, error.problems if isinstance(error, NoSuch) else ())
         case PermissionDenied():
             return _problem(403, str(error) or "Your role may not do this.")

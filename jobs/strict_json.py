@@ -22,14 +22,14 @@ class _LongInteger(str):
     """The digits of an integer that is too long to be read."""
 
 
-def read(body: bytes) -> object:
-    """The value of a JSON text of at most 256 KiB in UTF-8.
+def read(body: bytes, most: int = MAX_BYTES) -> object:
+    """The value of a JSON text in UTF-8 of at most so many bytes, 256 KiB unless told.
 
     Refused: NaN, infinities and numbers as large as 1e999, an object's key given twice, NUL, lone
     surrogates, more than 20 levels, integers of more than about 4,200 digits.
     """
-    if len(body) > MAX_BYTES:
-        hint = f"send at most {MAX_BYTES} bytes"
+    if len(body) > most:
+        hint = f"send at most {most} bytes"
         raise TargetError("$", f"{len(body)} bytes or more", "are too many", hint)
     value = _plain(_parsed(_text(body)), "$", MAX_DEPTH)
     check_json(value, "$")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from jobs import holds
-from jobs.models import Hold, Job, Membership, Team
+from jobs import calendar_content, calendar_editing, holds
+from jobs.models import CalendarVersion, Hold, Job, Membership, Team
 from jobs.roles import Role
 from runs.models import Backfill, Run
 from runs.states import State
@@ -39,6 +39,10 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-job-backfill": {"GET": "viewer", "POST": "operator"},
     "api-backfill": {"GET": "viewer"},
     "api-backfill-stop": {"POST": "operator"},
+    "api-calendars": {"GET": "viewer", "POST": "editor"},
+    "api-calendar": {"GET": "viewer", "PUT": "editor", "DELETE": "editor"},
+    "api-calendar-preview": {"POST": "viewer"},
+    "api-calendar-versions": {"GET": "viewer"},
     "api-runs": {"GET": "viewer"},
     "api-run": {"GET": "viewer"},
     "api-run-decide": {"POST": "operator"},
@@ -52,12 +56,15 @@ ROUTES: dict[str, dict[str, str]] = {
 }
 NOW = "2026-01-01T00:00:00Z"
 NOWHERE = "api-nowhere"
+SHARED = ("api-calendars", "api-calendar", "api-calendar-preview", "api-calendar-versions")
 INDEX = "api-index"  # which tells everybody with a token the same
 LISTS = ("api-jobs", "api-runs", "api-holds")  # where another team sees its own, not a 404
 BODIES: dict[str, object] = {
     "api-jobs": make.shape(name="new", team="payments"),
     "api-job": make.shape(name="edited"),
     "api-job-backfill": {"from": NOW, "to": NOW, "dry_run": True},
+    "api-calendars": {"name": "new-one"},
+    "api-calendar": {"days_off": [{"date": "2030-01-01"}]},
     "api-run-decide": {"decision": "close", "note": "Looked."},
     "api-run-replay": {"note": "Mended."},
     "api-run-discard": {"note": "Of no use."},
@@ -80,7 +87,7 @@ class Stage:
         pattern = str(patterns()[route])
         path = pattern.replace("<uuid:job_id>", str(self.job.id))
         path = path.replace("<uuid:backfill_id>", str(self.backfill.id))
-        path = path.replace("<uuid:run_id>", str(self.run.id))
+        path = path.replace("<uuid:run_id>", str(self.run.id)).replace("<slug:name>", "bank")
         return path.replace("<uuid:hold_id>", str(self.hold.id)) if self.hold else path
 
     def as_it_is(self) -> list[Any]:
@@ -88,8 +95,9 @@ class Stage:
         jobs = Job.objects.order_by("id").values_list("id", "version", "team", "deleted_at")
         held = Hold.objects.order_by("id").values_list("id", "ended_at")
         backfills = Backfill.objects.order_by("id").values_list("id", "state")
+        versions = CalendarVersion.objects.order_by("id").values_list("calendar", "number")
         runs = Run.objects.order_by("id").values_list("id", "state")
-        return [*jobs, *held, *runs, *backfills]
+        return [*jobs, *held, *versions, *runs, *backfills]
 
 
 def patterns() -> dict[str, str]:
@@ -112,6 +120,8 @@ def _api(found: list[Any], prefix: str) -> Iterator[URLPattern]:
 
 def stage(route: str) -> Stage:
     team = make.team()
+    author = calendar_editing.Editor(make.person("author", is_staff=True), frozenset())
+    calendar_editing.create("bank", calendar_content.read({}), by=author)
     state = STATES.get(route, State.DEAD)
     job = aged(make.job(team, idempotent=state is not State.REVIEW), timedelta(days=9999))
     held = "<uuid:hold_id>" in patterns()[route]
@@ -137,6 +147,8 @@ def expected(route: str, method: str, who: str) -> set[int]:
     lowest = ROUTES[route][method]
     if who == NOBODY:
         return {401}
+    if who in (OTHER_TEAM, OTHER_TOKEN) and route in SHARED:
+        return {200, 201, 204}  # calendars are everybody's, and no job goes by this one
     if who in (OTHER_TEAM, OTHER_TOKEN):
         return {200} if route in (*LISTS, INDEX) and method == "GET" else {404}
     return {200, 201, 204} if ROLES.index(who) >= ROLES.index(lowest) else {403}

@@ -1,4 +1,4 @@
-"""The platform's own jobs: retention, expiry of keys, sessions, the daily audit.
+"""The platform's own jobs: retention, expiry of keys, sessions, calendars, the daily audit.
 
 Each is a task for jobs, declared as a PeriodicTask row that staff may move or disable. All may
 be repeated without harm, work in batches, and stop within their time: the next run goes on.
@@ -21,8 +21,10 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
-from jobs import clock
+from jobs import calendar_content, calendar_editing, clock
 from jobs.beat_rows import ANSWER
+from jobs.definitions import DefinitionError
+from jobs.models import Calendar, CalendarVersion
 from jobs.task_registry import job_task
 from runs import ages, audit
 from runs.models import Beat, IdempotencyKey, Run, Tombstone
@@ -73,6 +75,33 @@ def sessions() -> dict[str, int]:
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     beats, _ = Beat.objects.filter(seen_at__lt=Now() - timedelta(days=1)).delete()
     return {"beats": beats}
+
+
+@job_task("onebeat.calendars")
+def calendars() -> dict[str, int]:
+    """Write a new version of each calendar whose holidays are known for less than nine years: one
+    that ends a year later. An iCal rule or a country that brings no more stays as it is."""
+    soon = clock.now().date() + timedelta(days=9 * 366)
+    extended = 0
+    for name in Calendar.objects.filter(deleted_at=None).values_list("name", flat=True):
+        newest = calendar_editing.newest(name)
+        if newest.known_until is not None and newest.known_until < soon:
+            extended += _extended(newest)
+    log.info("housekeeping.calendars_extended", calendars=extended)
+    return {"extended": extended}
+
+
+def _extended(newest: CalendarVersion) -> bool:
+    """Whether a version with later days was written; what fails holds up no other calendar."""
+    content = calendar_editing.content_of(newest)
+    try:
+        if not calendar_content.expand(content, clock.now().date()).goes_on:
+            return False
+        found = calendar_editing.change(newest.calendar_id, content, by=None, seen=newest.number)
+    except (DefinitionError, calendar_editing.Gone, calendar_editing.Refused) as error:
+        log.warning("housekeeping.calendar_kept", calendar=newest.calendar_id, reason=str(error))
+        return False
+    return found.number != newest.number
 
 
 @job_task("onebeat.audit")
@@ -128,6 +157,7 @@ DECLARED = (
     Declared("Retention", "onebeat.retention", "03:17", "Prunes runs that ended long ago."),
     Declared("Key expiry", "onebeat.key_expiry", "03:37", "Deletes keys past their expiry."),
     Declared("Sessions", "onebeat.sessions", "03:47", "Forgets old sessions and beats."),
+    Declared("Calendars", "onebeat.calendars", "03:57", "Keeps days off known ten years ahead."),
     Declared("Audit", "onebeat.audit", "04:07", "Compares what should have fired with what did."),
 )
 

@@ -10,9 +10,9 @@ import pytest
 from django.contrib.sessions.models import Session
 from django_celery_beat.models import PeriodicTask
 
-from jobs import beat_tasks, clock, task_registry
+from jobs import beat_tasks, calendar_content, calendar_editing, clock, task_registry
 from jobs.instants import parse_instant
-from jobs.models import Job
+from jobs.models import CalendarVersion, Job
 from runs import ages, housekeeping
 from runs.models import Attempt, Beat, Decision, IdempotencyKey, Run, Tombstone
 from runs.models.run import new_id
@@ -183,6 +183,7 @@ def test_each_is_declared_as_a_row_and_mirrored_as_an_active_idempotent_job() ->
         "onebeat.retention",
         "onebeat.key_expiry",
         "onebeat.sessions",
+        "onebeat.calendars",
         "onebeat.audit",
     }
     assert all(job.idempotent and not job.paused for job in jobs)
@@ -196,3 +197,29 @@ def test_what_staff_have_changed_stays_and_nothing_is_declared_twice() -> None:
     housekeeping.declare()
     assert PeriodicTask.objects.count() == len(housekeeping.DECLARED)
     assert not PeriodicTask.objects.get(name="Audit").enabled
+
+
+# ── calendars ────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_calendar_whose_days_end_soon_is_extended_with_its_jobs() -> None:
+    staff = calendar_editing.Editor(make.person("author", is_staff=True), frozenset())
+    given = {"holidays": {"country": "US"}, "weekdays": ["mon", "tue", "wed", "thu", "fri"]}
+    for name, said in (("us", given), ("typed", {"days_off": [{"date": "2026-01-01"}]})):
+        calendar_editing.create(name, calendar_content.read(said), by=staff)
+    daily = {"cron": "0 9 * * *", "timezone": "UTC"}
+    job = make.job(make.team(), schedule=daily, calendar={"name": "us"})
+    assert housekeeping.calendars() == {"extended": 0}
+    soon = clock.now().date() + timedelta(days=8 * 365)
+    version = CalendarVersion.objects.get(calendar="us")
+    version.known_until = soon
+    version.days = {day: label for day, label in version.days.items() if day <= str(soon)}
+    version.save()
+    assert housekeeping.calendars() == {"extended": 1}
+    newest = CalendarVersion.objects.get(calendar="us", number=2)
+    assert newest.known_until is not None and newest.known_until > soon
+    assert (newest.by, newest.content) == (None, version.content)
+    job.refresh_from_db()
+    assert (job.version, job.calendar_version) == (2, 2)
+    assert housekeeping.calendars() == {"extended": 0}
+    assert CalendarVersion.objects.filter(calendar="typed").count() == 1

@@ -22,7 +22,18 @@ from django_celery_beat.models import PeriodicTask
 from jobs import beat_tasks, clock, editing, task_registry, tokens
 from jobs.api_shapes import masked_target
 from jobs.editing import Gone, Pause, ReadOnly
-from jobs.models import Due, Hold, Job, JobVersion, Membership, Team, Token, User
+from jobs.models import (
+    Calendar,
+    CalendarVersion,
+    Due,
+    Hold,
+    Job,
+    JobVersion,
+    Membership,
+    Team,
+    Token,
+    User,
+)
 from jobs.read_only_admin import PlainAdmin, ReadOnlyAdmin
 
 admin.site.site_header = admin.site.site_title = "Onebeat administration"
@@ -198,6 +209,23 @@ class JobVersionAdmin(ReadOnlyAdmin):
                 side: value and masked_target(value) for side, value in shown["target"].items()
             }
         return shown
+
+
+@admin.register(Calendar)
+class CalendarAdmin(ReadOnlyAdmin):
+    """Calendars; «View on site» leads to the page where staff change them by their rule."""
+
+    list_display = ("name", "version", "description", "deleted_at")
+    search_fields = ("name",)
+
+
+@admin.register(CalendarVersion)
+class CalendarVersionAdmin(ReadOnlyAdmin):
+    """What calendars have said."""
+
+    list_display = ("calendar", "number", "began_at", "by", "known_until")
+    list_select_related = ("calendar", "by")
+    ordering = ("-id",)
 
 
 @admin.register(Due)

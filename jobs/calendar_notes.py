@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 
 from jobs.calendars import LONGEST_BREAK, Calendar
@@ -19,8 +19,8 @@ _YEAR = 366
 
 
 def note(schedule: Schedule, moment: datetime) -> str:
-    """What was skipped since the moment before, or from where this one was rolled, and whether
-    the days off of its date are known at all; empty where there is nothing to say.
+    """What was skipped since the moment before, or from where this one was rolled; empty where
+    there is nothing to say.
 
     Of a day with several moments only the first one says it."""
     if not isinstance(schedule, Cron) or schedule.calendar is None:
@@ -29,17 +29,23 @@ def note(schedule: Schedule, moment: datetime) -> str:
     midnight = shown.replace(hour=0, minute=0, second=0, microsecond=0, fold=0).astimezone(UTC)
     if clock.next_after(midnight - _TICK) != moment:
         return ""
-    day = shown.date()
-    said = [_moved(clock.pattern, schedule.calendar, day), beyond(schedule.calendar, day)]
-    return "; ".join(part for part in said if part)
+    return _moved(clock.pattern, schedule.calendar, shown.date())
 
 
-def beyond(calendar: Calendar, day: date) -> str:
-    """What to know of a day after the last that the calendar knows."""
-    known = calendar.known_until
-    if known is None or day <= known:
+def remarks(schedules: Iterable[Schedule], until: datetime) -> list[str]:
+    """What to know of moments up to `until`, each remark once."""
+    said = dict.fromkeys(remark(schedule, until) for schedule in schedules)
+    return [text for text in said if text]
+
+
+def remark(schedule: Schedule, until: datetime) -> str:
+    """What to know of moments up to `until` where the calendar's days off end before."""
+    if not isinstance(schedule, Cron) or schedule.calendar is None:
         return ""
-    return f"days off are known until {_dated(known)} only"
+    known = schedule.calendar.known_until
+    if known is None or local(schedule, until).date() <= known:
+        return ""
+    return f"Days off are known until {_dated(known)}; after that only weekdays count."
 
 
 def _moved(pattern: Pattern, calendar: Calendar, day: date) -> str:

@@ -11,13 +11,14 @@ from django.views.decorators.http import require_GET, require_POST
 from jobs import clock, foresight, previews, target_previews
 from jobs.forms import PauseForm
 from jobs.models import Job
+from jobs.offer import offered
 from jobs.page_door import fragment, job_for
 from jobs.roles import Act
 from jobs.schedules import ScheduleError
 
 SCHEDULE_FIELDS = (
     *("cron", "timezone", "dst", "every", "anchor", "at", "several"),
-    *("starts_at", "ends_at"),
+    *("starts_at", "ends_at", "calendar", "calendar_rule"),
 )
 
 
@@ -26,7 +27,7 @@ SCHEDULE_FIELDS = (
 def job_preview(request: HttpRequest) -> HttpResponse:
     """The next moments of the schedule that is being typed, and what it changes in `?job=`."""
     now, job = clock.now(), _edited(request)
-    found = foresight.with_others(previews.of_typed(request.GET, now), job)
+    found = foresight.with_others(previews.of_typed(request.GET, now, offered().calendars), job)
     context = {
         "preview": found,
         "schedule_fields": SCHEDULE_FIELDS,

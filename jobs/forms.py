@@ -102,6 +102,20 @@ class JobForm(forms.Form):
         "Schedules", "A JSON list of schedules, as the API takes them.", rows=6, **_MONO
     )
 
+    calendar = _select(
+        "Calendar",
+        (),
+        "Working days and days off. For cron; 3B and LB count by it.",
+    )
+    calendar_rule = _select(
+        "A moment on a day off",
+        (
+            ("skip", "is skipped"),
+            ("next", "rolls to the next working day"),
+            ("previous", "rolls to the previous working day"),
+        ),
+    )
+
     idempotent = _radio("Is it safe to repeat?", (("yes", "Yes"), ("no", "No")))
     timeout = _text("Time-out (s)", "Of one attempt. Empty: 300.", inputmode="numeric")
     max_attempts = _text("Attempts at most", "Empty: 5.", inputmode="numeric")
@@ -166,6 +180,8 @@ class JobForm(forms.Form):
         offer = offered()
         for name, choices in (("task_name", offer.tasks), ("queue", offer.queues)):
             _offer(self.fields[name], choices, self.get_initial_for_field(self.fields[name], name))
+        _offer(self.fields["calendar"], ["", *offer.calendars], None)
+        self.fields["calendar"].widget.choices[0] = ("", "None: every day")
 
     def clean(self) -> dict[str, Any]:
         typed = {name: _one_line_end(value) for name, value in self.cleaned_data.items()}
@@ -213,7 +229,7 @@ class JobForm(forms.Form):
 
     def preview(self) -> Preview:
         """The moments of what the form holds just now; empty while it says no schedule."""
-        return previews.of_typed(self.typed, clock.now())
+        return previews.of_typed(self.typed, clock.now(), offered().calendars)
 
 
 class PauseForm(forms.Form):

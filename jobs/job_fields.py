@@ -44,6 +44,8 @@ _PLACES = (
     ("target.kwargs", "kwargs"),
     ("target", "target_kind"),
     ("retries.", ""),
+    ("calendar.rule", "calendar_rule"),
+    ("calendar", "calendar"),
     ("catch_up.policy", "catch_up_policy"),
     ("catch_up.window", "catch_up_window"),
     ("catch_up.limit", "catch_up_limit"),
@@ -84,6 +86,13 @@ def window_of(typed: Typed) -> dict[str, str]:
     return {name: given for name in WINDOW if (given := typed.get(name, "").strip())}
 
 
+def calendar_of(typed: Typed) -> dict[str, str] | None:
+    """The calendar as the API takes it; None where none is chosen."""
+    if not typed.get("calendar"):
+        return None
+    return {"name": typed["calendar"], "rule": typed.get("calendar_rule") or "skip"}
+
+
 def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
     """The whole job as the API takes it. An empty field is left out, so that it gets its
     default; a number that is none stays text, so that it is refused in the API's words."""
@@ -98,6 +107,7 @@ def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
         "description": typed.get("description", ""),
         "runbook": typed.get("runbook", ""),
         "schedule": schedule_of(typed, problems),
+        "calendar": calendar_of(typed),
         "target": _target(typed, problems),
         **({} if answer is None else {"idempotent": answer}),
         "retries": numbers,
@@ -126,6 +136,8 @@ def typed_of(definition: Definition) -> dict[str, str]:
         "block_on_review": "on" if d.block_on_review else "",
         "catch_up_policy": d.catch_up_policy,
         "queue": d.queue,
+        "calendar": d.calendar_use.name if d.calendar_use else "",
+        "calendar_rule": d.calendar_use.rule if d.calendar_use else "",
         **{name: _shown(getattr(d, name)) for name in (*NUMBERS, *WINDOW)},
     }
 

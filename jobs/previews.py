@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 
-from jobs import clock_notes, job_fields, remarks, schedules, words
+from jobs import calendar_notes, clock_notes, job_fields, remarks, schedules, words
+from jobs.calendars import RULES, InForce, Rule
 from jobs.definitions import Problem
 from jobs.job_fields import Typed
 from jobs.plans import Plan, refusal
@@ -45,7 +47,7 @@ class Preview:
         return any(self.others)
 
 
-def of_typed(typed: Typed, now: datetime) -> Preview:
+def of_typed(typed: Typed, now: datetime, calendars: Mapping[str, InForce]) -> Preview:
     """The preview of the schedule in a page's fields; empty while nothing is typed."""
     kind = typed.get("schedule_kind", "")
     if not typed.get(kind, "").strip():
@@ -58,6 +60,8 @@ def of_typed(typed: Typed, now: datetime) -> Preview:
     problems += reader.problems
     try:
         found = () if problems else schedules.parse(given, now=now)
+        if found and (chosen := job_fields.calendar_of(typed)):
+            found = by_calendar(found, chosen, calendars, now)
     except schedules.ScheduleError as error:
         problems.append(Problem(error.field, error.message, error.hint))
     if not problems and (leaves := refusal(Plan(found, *window), now)):
@@ -65,6 +69,25 @@ def of_typed(typed: Typed, now: datetime) -> Preview:
     if problems:
         return Preview(problems={job_fields.place(p.field, typed): said(p) for p in problems})
     return of_plan(Plan(found, *window), now)
+
+
+def by_calendar(
+    found: tuple[schedules.Schedule, ...],
+    chosen: Mapping[str, str],
+    calendars: Mapping[str, InForce],
+    now: datetime,
+) -> tuple[schedules.Schedule, ...]:
+    """The schedules by the chosen calendar (`name`, `rule`). Raises ScheduleError."""
+    name = chosen["name"]
+    rule: Rule = next((rule for rule in RULES if rule == chosen["rule"]), "skip")
+    if name not in calendars:
+        hint = f"Known: {', '.join(islice(calendars, 10)) or 'none yet'}."
+        raise schedules.ScheduleError("calendar", name, "is no calendar here", hint)
+    by_it = schedules.with_calendar(found, calendars[name].calendar, rule)
+    if schedules.next_moment(by_it, now) is None:
+        hint = "Choose another rule, other days or another calendar."
+        raise schedules.ScheduleError("calendar", name, "leaves this schedule no moment", hint)
+    return by_it
 
 
 def of_plan(plan: Plan, after: datetime, count: int = COUNT) -> Preview:
@@ -76,7 +99,10 @@ def of_plan(plan: Plan, after: datetime, count: int = COUNT) -> Preview:
         moments=moments,
         words=words.of_schedules(found),
         zones=words.zones_of(found),
-        remarks=remarks_on(found, max(after, plan.starts_at or after)),
+        remarks=[
+            *remarks_on(found, max(after, plan.starts_at or after)),
+            *(calendar_notes.remarks(found, moments[-1].moment) if moments else ()),
+        ],
         last=len(moments) < count,
     )
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from jobs import foresight_views, reader_views, views
+from jobs import calendar_views, foresight_views, reader_views, views
 
 urlpatterns = [
     path(
@@ -30,4 +30,14 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/skip/", views.job_skip, name="job-skip"),
     path("jobs/<uuid:job_id>/signing-secret/", views.job_signing_secret, name="job-signing-secret"),
     path("jobs/<uuid:job_id>/delete/", views.job_delete, name="job-delete"),
+    path("calendars/", calendar_views.calendar_list, name="calendars"),
+    path("calendars/new/", calendar_views.calendar_new, name="calendar-new"),
+    path(
+        "calendars/subdivisions/",
+        calendar_views.calendar_subdivisions,
+        name="calendar-subdivisions",
+    ),
+    path("calendars/<slug:name>/", calendar_views.calendar, name="calendar"),
+    path("calendars/<slug:name>/edit/", calendar_views.calendar_edit, name="calendar-edit"),
+    path("calendars/<slug:name>/delete/", calendar_views.calendar_delete, name="calendar-delete"),
 ]

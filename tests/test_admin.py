@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from jobs import editing, holds, tokens
+from jobs import calendar_content, calendar_editing, editing, holds, tokens
 from jobs.models import Due, Job, Membership, Team, Token, User
 from runs.models import (
     Attempt,
@@ -64,6 +64,8 @@ def one_of_each(team: Team, staff: User) -> None:
     job = make.job(team, by=staff, target=target)
     run = make.run(job, State.DEAD)
     now = job.created_at
+    by = calendar_editing.Editor(staff, frozenset())
+    calendar_editing.create("bank", calendar_content.read({}), by=by)
     make.token(team, make.operator(team))
     Attempt.objects.create(
         run=run, number=1, lease_id=run.id, worker="w", started_at=now, ended_at=now, outcome="x"

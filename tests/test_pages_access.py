@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern
 
-from jobs import holds
+from jobs import calendar_content, calendar_editing, holds
 from jobs import urls as jobs_urls
 from jobs.models import Hold, Job, User
 from runs import urls as runs_urls
@@ -43,6 +43,12 @@ PAGES = {
     "job-resume": Rule(None, "operator"),
     "job-signing-secret": Rule(None, "editor"),
     "job-delete": Rule("editor", "editor"),
+    "calendars": Rule("viewer", None),
+    "calendar": Rule("viewer", None),
+    "calendar-new": Rule("editor", "editor"),
+    "calendar-subdivisions": Rule("viewer", None),
+    "calendar-edit": Rule("editor", "editor"),
+    "calendar-delete": Rule(None, "editor"),
     "job-runs": Rule("viewer", None),
     "job-run-now": Rule("operator", "operator"),
     "job-backfill": Rule("operator", "operator"),
@@ -60,6 +66,7 @@ PAGES = {
     "holds": Rule("viewer", "operator"),
     "hold": Rule("viewer", "operator"),
 }
+SHARED = {name for name in PAGES if name.startswith("calendar")}  # of the whole organisation
 OPEN = {"sign-in", "sign-out"}
 ROLES = ("viewer", "operator", "editor")
 LISTS = {
@@ -85,6 +92,8 @@ def routes() -> Iterator[URLPattern]:
 
 @pytest.fixture
 def job() -> Job:
+    author = calendar_editing.Editor(make.person("author", is_staff=True), frozenset())
+    calendar_editing.create("bank", calendar_content.read({}), by=author)
     return make.job(make.team(), name="of-payments")
 
 
@@ -96,7 +105,11 @@ def run(job: Job) -> Run:
 def address(name: str, job: Job, run: Run) -> str:
     """Where the page of this name stands for this job and run."""
     route = next(str(one.pattern) for one in routes() if one.name == name)
-    path = route.replace("<uuid:job_id>", str(job.id)).replace("<uuid:run_id>", str(run.id))
+    path = (
+        route.replace("<uuid:job_id>", str(job.id))
+        .replace("<uuid:run_id>", str(run.id))
+        .replace("<slug:name>", "bank")
+    )
     if "<uuid:backfill_id>" in path:
         found = Backfill.objects.filter(job=job).first() or make.backfill(job)
         path = path.replace("<uuid:backfill_id>", str(found.id))
@@ -118,7 +131,7 @@ def test_a_stranger_is_sent_to_sign_in(name: str, method: str, job: Job, run: Ru
     assert (answer.status_code, answer.headers["Location"]) == (302, f"/sign-in/?next={where}")
 
 
-@pytest.mark.parametrize("name", PAGES.keys() - LISTS)
+@pytest.mark.parametrize("name", PAGES.keys() - LISTS - SHARED)
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_another_team_finds_nothing(name: str, method: str, job: Job, run: Run) -> None:
     expected = 404 if getattr(PAGES[name], method) else 405

@@ -87,9 +87,11 @@ def at_least(others: int) -> str:
 def in_words(job: Job) -> str:
     """The job's schedule in words; its expression where it has no short ones."""
     try:
-        return words.of_schedules(schedules.load(job.schedule)) or expression(job)
+        said = words.of_schedules(schedules.load(job.schedule)) or expression(job)
     except ScheduleError:  # the zone data in use has lost its zone
-        return expression(job)
+        said = expression(job)
+    use = job.calendar_use
+    return f"{said}, {words.of_calendar(use.name, use.rule)}" if use else said
 
 
 @register.filter

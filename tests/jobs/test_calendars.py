@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from jobs import calendars, schedules, words
+from jobs import calendar_notes, calendars, schedules, words
 from jobs.calendars import MONDAY_TO_FRIDAY, RULES, Calendar, Rule, business_date, nth_working_day
 from jobs.schedules import Cron, ScheduleError
 from tests.jobs import enumeration
@@ -164,8 +164,11 @@ def test_of_a_day_with_many_moments_only_the_first_one_is_noted() -> None:
 
 
 def test_what_lies_beyond_the_known_days_says_so() -> None:
-    [(_, note)] = previewed("0 9 3 1 *", "next", "2027-06-01T00:00:00Z")
-    assert note == "days off are known until 31 December 2027 only"
+    said = "Days off are known until 31 December 2027; after that only weekdays count."
+    cron = Cron("0 9 * * *", "America/New_York", "once", US)
+    assert calendar_notes.remark(cron, at("2028-01-01T06:00:00Z")) == said
+    assert calendar_notes.remark(cron, at("2028-01-01T04:00:00Z")) == ""
+    assert calendar_notes.remark(Cron("0 9 * * *"), at("2028-01-01T06:00:00Z")) == ""
 
 
 def test_a_roll_crosses_months_and_the_end_of_february() -> None:

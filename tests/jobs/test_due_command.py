@@ -12,12 +12,17 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs import schedules
+from jobs import calendar_content, calendar_editing, schedules
+from jobs.calendar_editing import Editor
+from tests import make
 
 
 @pytest.fixture(autouse=True)
-def no_database() -> object:
-    """Fails the test that opens a connection."""
+def no_database(request: pytest.FixtureRequest) -> object:
+    """Fails the test that opens a connection, unless it is about calendars."""
+    if request.node.get_closest_marker("django_db"):
+        yield None
+        return
     refusal = AssertionError("a connection was opened")
     with mock.patch.object(BaseDatabaseWrapper, "ensure_connection", side_effect=refusal) as patch:
         yield patch
@@ -79,6 +84,28 @@ def test_counts_five_from_now_in_utc_unless_told_otherwise() -> None:
 def test_an_instant_without_an_offset_is_utc() -> None:
     found = due("* * * * *", "--after", "2026-01-15T10:07", "--count", "1", "--json")
     assert json.loads(found) == ["2026-01-15T10:08:00Z"]
+
+
+@pytest.mark.django_db
+def test_a_calendar_skips_and_rolls() -> None:
+    days = [{"date": "2026-12-25", "label": "Christmas Day"}]
+    by = Editor(make.person("author", is_staff=True), frozenset())
+    calendar_editing.create("bank", calendar_content.read({"days_off": days}), by=by)
+    words = "0 9 25 12 *", "--after", "2026-01-01T00:00:00Z", "--count", "1"
+    assert json.loads(due(*words, "--calendar", "bank", "--json")) == ["2028-12-25T09:00:00Z"]
+    rolled = due(*words, "--calendar", "bank", "--rule", "next").splitlines()
+    assert rolled == [
+        "2026-12-28T09:00:00Z  2026-12-28T09:00:00+00:00  "
+        "rolled from Friday 25 December 2026 (Christmas Day)",
+        "(Days off are known until 25 December 2026; after that only weekdays count.)",
+    ]
+    for name, expression, said in (
+        ("nowhere", "0 9 * * *", "'nowhere' is no calendar here. Known: bank."),
+        ("bank", "0 9 * * 6", "'bank' leaves this schedule no moment"),
+    ):
+        with pytest.raises(CommandError, match=said) as refused:
+            due(expression, "--calendar", name)
+        assert refused.value.returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""The next due moments of a cron expression, from the same code as the beat. Needs no database."""
+"""The next due moments of a cron expression, from the same code as the beat.
+
+Needs no database, but for the days off of a `--calendar`."""
 
 from __future__ import annotations
 
@@ -11,6 +13,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs import previews, schedules, zones
+from jobs.calendars import RULES
+from jobs.offer import offered
 from jobs.plans import Plan
 from jobs.previews import Preview
 from jobs.schedules import ScheduleError
@@ -22,7 +26,7 @@ _MOST = 10_000
 class Command(BaseCommand):
     help = (
         "Print the next due moments of a cron expression: in UTC, on the clock of its zone, and "
-        "what a change of the clock does to them. What saving would refuse exits 2."
+        "what a change of the clock or a calendar does to them. What saving would refuse exits 2."
     )
     requires_system_checks = ()
 
@@ -39,6 +43,10 @@ class Command(BaseCommand):
             help="when the clock changes: once (the default) fires at the end of a gap what the "
             "gap swallows, and once what comes twice; wall follows the clock",
         )
+        parser.add_argument("--calendar", metavar="NAME", help="by its working days (default: all)")
+        parser.add_argument(
+            "--rule", choices=RULES, default="skip", help="for its days off (default: skip)"
+        )
         parser.add_argument(
             "--reader-zone", help="also show each moment in this zone (not in --json)", type=_zone
         )
@@ -53,6 +61,9 @@ class Command(BaseCommand):
         }
         try:
             found = schedules.parse(given, now=after)
+            if options["calendar"] is not None:
+                chosen = {"name": options["calendar"], "rule": options["rule"]}
+                found = previews.by_calendar(found, chosen, offered().calendars, after)
         except ScheduleError as error:
             raise CommandError(str(error), returncode=_REFUSED) from None
         if options["json"]:

@@ -43,7 +43,7 @@ def job_preview(request: HttpRequest) -> HttpResponse:
 def job_filled(request: HttpRequest) -> HttpResponse:
     """What the target that is being typed calls at its next moment. A POST, though it changes
     nothing: a body may be long, and a header secret, and addresses are written to logs."""
-    coming = previews.of_typed(request.POST, clock.now())
+    coming = previews.of_typed(request.POST, clock.now(), offered().calendars)
     job_id = request.GET.get("job", "")[:36] or None
     filled = target_previews.of_typed(request.POST, coming, job_id)
     return render(request, "jobs/_filled.html", {"filled": filled})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q
 
-from jobs.plans import Plan
+from jobs import kept_calendars
 from jobs.schedule_errors import ScheduleError
 from jobs.timeline import Timeline, Version
 from runs import claim_rows
@@ -64,7 +63,7 @@ def of_job(job_id: UUID, since: datetime) -> History:
     with connection.cursor() as cursor:
         rows = claim_rows.versions_since(cursor, job_id, since)
     versions = [
-        Version(number, began, None if idle else Plan.load(json.loads(text)))
+        Version(number, began, None if idle else kept_calendars.plan(text))
         for number, began, idle, text in rows
     ]
     return History(versions[0].began_at, Timeline(versions))

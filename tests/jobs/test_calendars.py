@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from jobs import calendar_notes, calendars, schedules, words
+from jobs import calendar_notes, calendars, local_times, schedules, words
 from jobs.calendars import MONDAY_TO_FRIDAY, RULES, Calendar, Rule, business_date, nth_working_day
 from jobs.schedules import Cron, ScheduleError
 from tests.jobs import enumeration
@@ -255,3 +255,17 @@ def test_the_longest_break_is_found() -> None:
     assert calendars.longest_break(range(5), off) == (date(2026, 12, 24), 8)
     assert calendars.longest_break(range(5), [date(2026, 5, 1)]) == (date(2026, 5, 1), 3)
     assert calendars.longest_break(range(7), []) is None
+
+
+def test_a_target_is_told_the_business_date_of_its_jobs_calendar() -> None:
+    sunday = at("2026-07-05T12:00:00Z")
+    for calendar, said in ((US, "2026-07-02"), (None, "2026-07-03")):
+        found = (Cron("0 9 * * *", "America/New_York", "once", calendar, "skip"),)
+        assert local_times.values(found, sunday, "key").business_date == said
+
+
+def test_a_rolled_moment_is_told_on_the_clock_of_the_schedule_that_rolled_it() -> None:
+    berlin = Cron("0 9 4 7 *", "Europe/Berlin", "once", US, "next")
+    both = (Cron("0 12 1 1 *", "Asia/Tokyo", "once", US, "next"), berlin)
+    rolled = at("2026-07-06T07:00:00Z")
+    assert local_times.values(both, rolled, "key").due_local == "2026-07-06T09:00:00+02:00"

@@ -1,3 +1,5 @@
+"""Shared calendars, their versions, and which version a job goes by."""
+
 import django.core.validators
 import django.db.models.deletion
 import re
@@ -8,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0006_zone_data'),
+        ('jobs', '0007_holds'),
     ]
 
     operations = [

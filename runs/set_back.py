@@ -7,7 +7,6 @@ that has a run gets no second one. One that is only on record as skipped is due 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -16,7 +15,7 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs.plans import Plan
+from jobs import kept_calendars
 from jobs.schedules import ScheduleError
 from runs import claim_rows
 
@@ -74,6 +73,6 @@ def _earlier(cursor: Any, due: Mapping[UUID, datetime], now: datetime) -> dict[U
 
 def _next(plan: str, now: datetime) -> datetime | None:
     try:
-        return Plan.load(json.loads(plan)).next(now)
+        return kept_calendars.plan(plan).next(now)
     except ScheduleError:
         return None  # the claim pauses that job when its row comes

@@ -53,6 +53,12 @@ class Conflict(APIException):
         self.more = more
 
 
+class Unprocessable(BadRequest):
+    """The request is in order by itself and can never be carried out."""
+
+    status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+
+
 class NoSuch(Http404):
     """What the request names is not there for this token; the problem names the field."""
 
@@ -95,7 +101,7 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> Response:
         case DefinitionError():
             return _refused(error.problems)
         case BadRequest():
-            return _refused(error.problems)
+            return _refused(error.problems, error.status_code)
         case TargetError() | ScheduleError() | HoldError():
             return _refused([Problem(error.field, error.message, error.hint)])
         case NameTaken():
@@ -114,10 +120,10 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> Response:
             return _unexpected(error)
 
 
-def _refused(problems: Sequence[Problem]) -> Response:
+def _refused(problems: Sequence[Problem], status: int = 400) -> Response:
     fields = ", ".join(problem.field for problem in problems[:5])
     more = f" and {len(problems) - 5} more" if len(problems) > 5 else ""
-    return _problem(400, f"Mend {fields}{more}; nothing was changed.", problems)
+    return _problem(status, f"Mend {fields}{more}; nothing was changed.", problems)
 
 
 def _of_framework(error: APIException) -> Response:

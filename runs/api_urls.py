@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import api, backfill_api, holds_api
+from runs import api, backfill_api, holds_api, keys_api
 
 urlpatterns = [
     path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
@@ -29,4 +29,5 @@ urlpatterns = [
     path("holds/<uuid:hold_id>/", holds_api.HoldDoor.as_view(), name="api-hold"),
     path("holds/<uuid:hold_id>/owed/", holds_api.OwedDoor.as_view(), name="api-hold-owed"),
     path("holds/<uuid:hold_id>/end/", holds_api.EndDoor.as_view(), name="api-hold-end"),
+    path("keys/<str:key>/<str:step>/", keys_api.StepDoor.as_view(), name="api-key-step"),
 ]

@@ -28,6 +28,7 @@ from jobs import (
     stored,
 )
 from jobs.api_door import Door
+from jobs.asked_once import once
 from jobs.definitions import Definition, Problem
 from jobs.models import Job, JobVersion, Team
 from jobs.offer import offered
@@ -55,6 +56,7 @@ class JobsDoor(Door):
         rows = rows.filter(reduce(or_, (_STATES[state] for state in states), Q()))
         return paging.page(request, rows, ("name", "id"), api_shapes.of_job)
 
+    @once
     def post(self, request: Request) -> Response:
         """A new job, 201; the one answer that holds its signing secret."""
         team = access.team(request, Act.EDIT)

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 
 from jobs import access, asked, paging
 from jobs.api_door import Door
+from jobs.asked_once import once
 from jobs.definitions import Problem
 from jobs.models import User
 from jobs.problems import BadRequest, Conflict
@@ -56,6 +57,7 @@ class RunDoor(Door):
 class RunNowDoor(Door):
     """`jobs/{id}/run/`."""
 
+    @once
     def post(self, request: Request, job_id: UUID) -> Response:
         """A run of the job by hand, 201: now, or that of the moment `for`. 409 where one is
         active and the job has them in turn, the moment has a run, or a hold is on."""

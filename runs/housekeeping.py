@@ -21,7 +21,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
-from jobs import calendar_content, calendar_editing, clock
+from jobs import asked_once, calendar_content, calendar_editing, clock
 from jobs.beat_rows import ANSWER
 from jobs.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion
@@ -65,7 +65,8 @@ def key_expiry() -> dict[str, int]:
         deleted += IdempotencyKey.objects.filter(id__in=ids).delete()[0]
         if len(ids) < BATCH:
             break
-    log.info("housekeeping.keys_expired", keys=deleted)
+    requests = asked_once.forget()
+    log.info("housekeeping.keys_expired", keys=deleted, requests=requests)
     return {"deleted": deleted}
 
 

@@ -62,11 +62,13 @@ class Api:
         """DELETE."""
         return self.call("DELETE", path)
 
-    def call(self, method: str, path: str, data: object = None) -> Answer:
+    def call(
+        self, method: str, path: str, data: object = None, headers: dict[str, str] | None = None
+    ) -> Answer:
         """Any method; bytes go out as they are."""
         body = data if isinstance(data, bytes) else b"" if data is None else json.dumps(data)
         where = path if path.startswith(("http", "/")) else ROOT + path
-        answer = self.client.generic(method, where, body, content_type=JSON)
+        answer = self.client.generic(method, where, body, content_type=JSON, headers=headers)
         text = answer.content.decode()
         kind = answer.headers.get("Content-Type", "")
         return Answer(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from jobs.models.asked import Asked
 from jobs.models.calendar import Calendar, CalendarVersion
 from jobs.models.due import Due
 from jobs.models.hold import Hold
@@ -8,6 +9,7 @@ from jobs.models.team import Membership, Team, Token
 from jobs.models.user import User
 
 __all__ = [
+    "Asked",
     "Calendar",
     "CalendarVersion",
     "Due",

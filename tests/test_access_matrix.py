@@ -13,6 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from jobs import calendar_content, calendar_editing, holds
 from jobs.models import CalendarVersion, Hold, Job, Membership, Team
 from jobs.roles import Role
+from runs import idempotency, steps
 from runs.models import Backfill, Run
 from runs.states import State
 from tests import make
@@ -49,6 +50,7 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-run-replay": {"POST": "operator"},
     "api-run-discard": {"POST": "operator"},
     "api-run-cancel": {"POST": "operator"},
+    "api-key-step": {"GET": "viewer", "POST": "operator", "PUT": "operator"},
     "api-holds": {"GET": "viewer", "POST": "operator"},
     "api-hold": {"GET": "viewer"},
     "api-hold-owed": {"GET": "viewer"},
@@ -68,6 +70,7 @@ BODIES: dict[str, object] = {
     "api-run-decide": {"decision": "close", "note": "Looked."},
     "api-run-replay": {"note": "Mended."},
     "api-run-discard": {"note": "Of no use."},
+    "api-key-step": {"attempt": 1},
     "api-holds": {"reason": "A move.", "team": "payments"},
 }
 STATES = {"api-run-decide": State.REVIEW, "api-run-cancel": State.CLAIMED}
@@ -88,6 +91,7 @@ class Stage:
         path = pattern.replace("<uuid:job_id>", str(self.job.id))
         path = path.replace("<uuid:backfill_id>", str(self.backfill.id))
         path = path.replace("<uuid:run_id>", str(self.run.id)).replace("<slug:name>", "bank")
+        path = path.replace("<str:key>/<str:step>", f"{self.run.key}/charge")
         return path.replace("<uuid:hold_id>", str(self.hold.id)) if self.hold else path
 
     def as_it_is(self) -> list[Any]:
@@ -126,7 +130,12 @@ def stage(route: str) -> Stage:
     job = aged(make.job(team, idempotent=state is not State.REVIEW), timedelta(days=9999))
     held = "<uuid:hold_id>" in patterns()[route]
     hold = holds.begin(team, "A move.", by=None) if held else None
-    return Stage(team, job, make.run(job, state), make.backfill(job), hold)
+    run = make.run(job, state)
+    if route == "api-key-step":
+        idempotency.take(run.key, run_id=run.id, holder=1, payload=run.snapshot)
+        steps.claim(run.key, "charge", run_id=run.id, attempt=1)
+        steps.finish(run.key, "charge", attempt=1, answer="charged")
+    return Stage(team, job, run, make.backfill(job), hold)
 
 
 def api_of(who: str, team: Team) -> Api:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import pytest
 from django.db.models.functions import Now
@@ -89,16 +88,17 @@ def test_after_a_day_the_key_is_free_again(api: Api) -> None:
     assert asked_once.forget() == 1
 
 
+def register(secret: str, number: int) -> Answer:
+    return post(Api(secret), "jobs/", make.shape(name=f"job {number}"), f"K {number}")
+
+
 @pytest.mark.django_db(transaction=True)
 def test_at_one_instant_one_does_the_work_and_all_get_its_answer() -> None:
     team = make.team()
     secret = make.token(team, make.editor(team))
 
-    def ask(number: int) -> Any:
-        return post(Api(secret), "jobs/", make.shape(name=f"job {number}"), f"K {number}")
-
     for number in range(10):
-        asked = partial(ask, number)
+        asked = partial(register, secret, number)
         answers = at_once(asked, asked, asked)
         assert {answer.status for answer in answers} == {201}
         assert len({answer.body["id"] for answer in answers}) == 1

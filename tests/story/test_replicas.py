@@ -24,6 +24,9 @@ pytestmark = [pytest.mark.story, pytest.mark.timeout(600)]
 JOBS = 5000 if FULL else 300
 PERIOD = timedelta(seconds=10)
 REPLICAS = [1, 4, 2, 3] * 3 if FULL else [1, 4, 2]
+# Not as often as other stories want it: nobody works here, and all that is sent would be looked
+# after again and again.
+AS_IN_LIFE = {"ONEBEAT_SWEEP": "2", "ONEBEAT_RESEND": "60"}
 SOON = 3.0  # seconds from due to claimed and sent, of 99 in 100
 
 
@@ -38,7 +41,7 @@ def first(team: Team) -> datetime:
 
 
 def test_beats_that_come_and_go_lose_and_double_nothing(product: Product, first: datetime) -> None:
-    beats = [product.beat()]
+    beats = [product.beat(**AS_IN_LIFE)]
     product.up()
     wait_until(lambda: clock.now() > first, seconds=40, what="the first moment")
     for count in REPLICAS:
@@ -69,7 +72,7 @@ def _scaled(product: Product, beats: list[Child], count: int) -> list[Child]:
     going, staying = beats[: max(0, len(beats) - count)], beats[max(0, len(beats) - count) :]
     for child in going:
         child.process.terminate()
-    return staying + [product.beat() for _ in range(count - len(staying))]
+    return staying + [product.beat(**AS_IN_LIFE) for _ in range(count - len(staying))]
 
 
 def _due(first: datetime, until: datetime) -> list[tuple[UUID, datetime]]:

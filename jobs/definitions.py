@@ -7,16 +7,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
 from jobs import overlaps, schedules, targets
-from jobs.addresses import AllowList
-from jobs.calendars import RULES, Calendar, InForce, Rule, Use
+from jobs.calendars import RULES, Calendar, Rule, Use
 from jobs.definition_errors import DefinitionError as DefinitionError
 from jobs.definition_errors import Problem as Problem
+from jobs.definition_values import ALONE as ALONE
+from jobs.definition_values import DAY as DAY
+from jobs.definition_values import HOUR as HOUR
+from jobs.definition_values import MOST_RUNS as MOST_RUNS
+from jobs.definition_values import MOST_SKIPPED as MOST_SKIPPED
+from jobs.definition_values import PLAIN as PLAIN
+from jobs.definition_values import POLICIES as POLICIES
+from jobs.definition_values import WEEK as WEEK
+from jobs.definition_values import Definition as Definition
+from jobs.definition_values import Kept as Kept
+from jobs.definition_values import Known as Known
 from jobs.instants import canonical_instant
 from jobs.plans import Plan, refusal
 from jobs.reading import NAME_LENGTH as NAME_LENGTH
@@ -24,78 +33,10 @@ from jobs.reading import TEXT_LENGTH as TEXT_LENGTH
 from jobs.reading import Reader
 from jobs.schedule_errors import short
 
-POLICIES = ("last", "all", "none", "ask")
-HOUR, DAY, WEEK = 3600, 86_400, 604_800
-MOST_RUNS = 1_000_000  # of `max_runs`
-MOST_SKIPPED = 1000  # of `skip_next`
-
 # Fields of the design that a later version brings, with the one value that says «as today».
 _LATER: dict[str, Any] = {
     "completion": "answer",
 }
-
-
-@dataclass(frozen=True)
-class Known:
-    """What the installation offers, against which names are checked; `misfit` tells whether the
-    arguments of a task fit it (jobs/task_registry.py), unless nobody can.
-    """
-
-    tasks: Collection[str]
-    queues: Collection[str]
-    egress: AllowList = field(default_factory=AllowList)
-    misfit: targets.Fits = targets.fits
-    calendars: Mapping[str, InForce] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A job's checked content. Seconds everywhere; instants are UTC."""
-
-    name: str
-    schedule: tuple[schedules.Schedule, ...]
-    target: targets.Target
-    idempotent: bool
-    description: str = ""
-    runbook: str = ""
-    max_attempts: int = 5
-    backoff: int = 10
-    cap: int = HOUR
-    retry_unsent: bool = False
-    timeout: int = 300
-    overlap: str = "queue"
-    block_on_review: bool = True
-    queue_limit: int = 100
-    catch_up_policy: str = "ask"
-    catch_up_window: int = DAY
-    catch_up_limit: int = 100
-    starts_at: datetime | None = None
-    ends_at: datetime | None = None
-    max_runs: int | None = None
-    skip_next: int = 0
-    skip_reason: str = ""
-    spread: int = 0
-    queue: str = "default"
-    paused: bool = False
-    paused_until: datetime | None = None
-    paused_reason: str = ""
-    calendar_use: Use | None = None
-
-    @property
-    def plan(self) -> Plan:
-        """When it is due."""
-        return Plan(self.schedule, self.starts_at, self.ends_at)
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What a job has already, and may keep though it would not be accepted anew: a plan without
-    a moment to come (the description of a one-off that has fired can still be edited), and the
-    end of a pause that nobody has ended yet.
-    """
-
-    plan: Plan
-    paused_until: datetime | None = None
 
 
 def read(
@@ -137,7 +78,7 @@ def content(job: Any, *, schedule: Any, target: Any) -> dict[str, Any]:
             "limit": job.catch_up_limit,
         },
         "calendar": calendar_shape(job.calendar_use),
-        **{name: _plain(getattr(job, name)) for name in _ALONE},
+        **{name: _plain(getattr(job, name)) for name in ALONE},
     }
 
 
@@ -328,18 +269,10 @@ class _Reader(Reader):
 
 
 _RULES: dict[str, Rule] = {rule: rule for rule in RULES}
-_READ_APART = ("schedule", "target", "calendar_use")
-PLAIN = tuple(part.name for part in fields(Definition) if part.name not in _READ_APART)
-_GROUPED = {
-    *("name", "description", "runbook", "idempotent"),
-    *("max_attempts", "backoff", "cap"),
-    *("catch_up_policy", "catch_up_window", "catch_up_limit"),
-}
-_ALONE = tuple(name for name in PLAIN if name not in _GROUPED)  # the same in the API as here
 _FIELDS = (
     *("name", "description", "runbook", "schedule", "target", "idempotent", "retries", "catch_up"),
     "calendar",
-    *_ALONE,
+    *ALONE,
 )
 
 

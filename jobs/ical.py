@@ -9,15 +9,18 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 import recurring_ical_events
 from icalendar import Calendar
-from icalendar.parser import Contentline
 from icalendar.prop import vDuration, vRecur
 
-MAX_BYTES = 1024 * 1024
+from jobs.ical_events import DATES, Event, Line, events
+from jobs.ical_events import MAX_BYTES as MAX_BYTES
+from jobs.ical_events import IcalError as IcalError
+from jobs.ical_events import read as read
+
 MOST_DAYS = 5_000
 MOST_RULES = 500
 WITHIN = 5.0  # seconds of expanding rules
@@ -25,8 +28,6 @@ LABEL_LENGTH = 100
 _OLDEST, _LATEST = 1900, 2200
 _DAY = timedelta(days=1)
 _TICK = timedelta.resolution
-_DATES = ("DTSTART", "DTEND", "RECURRENCE-ID", "RDATE", "EXDATE")
-_KEPT = (*_DATES, "DURATION", "RRULE", "UID", "SUMMARY", "STATUS")
 _DATE = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})(?:T([0-9]{2})([0-9]{2})([0-9]{2})Z?)?")
 _OFTEN = ("SECONDLY", "MINUTELY", "HOURLY")
 # Under a COUNT they may name a day that never comes, and the search for it would not end.
@@ -42,18 +43,6 @@ _RANGES = {
 _PICKY = ("BYMONTH", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO", "BYSETPOS", "BYEASTER")
 
 
-class IcalError(ValueError):
-    """A file that is refused: what is wrong, at which line where there is one, what to do."""
-
-    def __init__(self, line: int | None, problem: str, hint: str) -> None:
-        super().__init__(line, problem, hint)
-        self.line, self.problem, self.hint = line, problem, hint
-
-    @property
-    def message(self) -> str:
-        return self.problem if self.line is None else f"Line {self.line}: {self.problem}"
-
-
 @dataclass(frozen=True)
 class Found:
     """Days off with their names. `endless`: a rule goes on beyond them."""
@@ -62,67 +51,19 @@ class Found:
     endless: bool
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A content line, unfolded; `number` is that of its first line in the file."""
-
-    number: int
-    raw: str
-    name: str = ""
-    value: str = ""
-
-    def refuse(self, why: str, hint: str) -> IcalError:
-        shown = self.raw if len(self.raw) <= 60 else f"{self.raw[:59]}…"
-        return IcalError(self.number, f"“{shown}” {why}.", hint)
-
-
-@dataclass
-class _Event:
-    """One VEVENT: the lines of it that say when."""
-
-    begin: _Line
-    lines: dict[str, list[_Line]] = field(default_factory=lambda: defaultdict(list))
-
-    def one(self, name: str) -> _Line | None:
-        found = self.lines.get(name)
-        if found and len(found) > 1:
-            raise found[1].refuse(f"is a second {name} of its event", "Leave one of them.")
-        return found[0] if found else None
-
-    def text(self, name: str) -> str:
-        line = self.one(name)
-        return line.value.strip() if line else ""
-
-
-def read(data: bytes) -> str:
-    """The text of a file. Raises IcalError for what is too long or is no text in UTF-8."""
-    if len(data) > MAX_BYTES:
-        hint = "Leave out what are no days off, or past years."
-        raise IcalError(None, f"has {len(data):,} bytes; at most {MAX_BYTES:,} are read.", hint)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise IcalError(line, "is not UTF-8.", "Save the file as UTF-8.") from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise IcalError(line, "holds the character NUL.", "Export the file anew.")
-    return text
-
-
 def days_off(text: str, first: date, last: date) -> Found:
     """The days in [first, last] that the events of a file cover. Raises IcalError."""
     read(text.encode())
-    events = list(_events(text))
-    if not events:
+    found = list(events(text))
+    if not found:
         raise IcalError(None, "holds no event (VEVENT).", "Give a calendar of days off.")
-    groups: dict[str, list[_Event]] = defaultdict(list)
+    groups: dict[str, list[Event]] = defaultdict(list)
     days: dict[date, str] = {}
     endless = False
-    for count, event in enumerate(events):
+    for count, event in enumerate(found):
         endless = _check(event, last) or endless
         groups[event.text("UID") or f"\0{count}"].append(event)
-    rules = [event.one("RRULE") for event in events]
+    rules = [event.one("RRULE") for event in found]
     if len(repeated := [rule for rule in rules if rule]) > MOST_RULES:
         why = f"is the rule number {MOST_RULES + 1}; at most {MOST_RULES} are worked out"
         raise repeated[MOST_RULES].refuse(why, "Split the file, or name the days.")
@@ -140,62 +81,15 @@ def days_off(text: str, first: date, last: date) -> Found:
     return Found(dict(sorted(days.items())), endless)
 
 
-# ── lines and events ─────────────────────────────────────────────────────────────────────
-
-
-def _lines(text: str) -> Iterator[_Line]:
-    raw, number = "", 0
-    for count, line in enumerate(text.split("\n"), start=1):
-        line = line.removesuffix("\r")
-        if line[:1] in (" ", "\t") and raw:
-            raw += line[1:]
-            continue
-        if raw.strip():
-            yield _parsed(_Line(number, raw))
-        raw, number = line, count
-    if raw.strip():
-        yield _parsed(_Line(number, raw))
-
-
-def _parsed(line: _Line) -> _Line:
-    try:
-        name, _, value = Contentline(line.raw).parts()  # type: ignore[no-untyped-call]
-    except ValueError:
-        raise line.refuse("is no line of iCalendar", "A line reads NAME:value.") from None
-    return _Line(line.number, line.raw, name.upper(), value)
-
-
-def _events(text: str) -> Iterator[_Event]:
-    open_: list[_Line] = []
-    event: _Event | None = None
-    for line in _lines(text):
-        if not open_ and (line.name, line.value.upper()) != ("BEGIN", "VCALENDAR"):
-            why = "stands where BEGIN:VCALENDAR should"
-            raise line.refuse(why, "Give an iCalendar file (.ics).")
-        if line.name == "BEGIN":
-            open_.append(line)
-            event = _Event(line) if line.value.upper() == "VEVENT" else event
-        elif line.name == "END":
-            if line.value.upper() != open_[-1].value.upper():
-                why = f"does not end the {open_[-1].value} of line {open_[-1].number}"
-                raise line.refuse(why, "Export the file anew.")
-            if open_.pop().value.upper() == "VEVENT" and event:
-                yield event
-        elif open_[-1].value.upper() == "VEVENT" and event and line.name in _KEPT:
-            event.lines[line.name].append(line)
-    if open_:
-        raise open_[-1].refuse("has no END", "The file is cut off: export it anew.")
-
-
 # ── checks ───────────────────────────────────────────────────────────────────────────────
 
 
-def _check(event: _Event, last: date) -> bool:
+def _check(event: Event, last: date) -> bool:
     """Refuse what is wrong with an event; whether its rule goes on beyond `last`."""
     start = event.one("DTSTART")
     if start is None:
         raise event.begin.refuse("has no DTSTART", "Say when the event begins.")
-    for name in _DATES:
+    for name in DATES:
         for line in event.lines.get(name, []):
             for value in line.value.split(","):
                 _moment(line, value.partition("/")[0])
@@ -206,7 +100,7 @@ def _check(event: _Event, last: date) -> bool:
     return rule is not None and _goes_on(rule, last)
 
 
-def _moment(line: _Line, value: str) -> datetime:
+def _moment(line: Line, value: str) -> datetime:
     shape = _DATE.fullmatch(value.strip())
     try:
         if shape is None:
@@ -222,7 +116,7 @@ def _moment(line: _Line, value: str) -> datetime:
     return moment
 
 
-def _length(event: _Event, start: _Line) -> timedelta:
+def _length(event: Event, start: Line) -> timedelta:
     """How long an event lasts: at least a moment, a day where it is a date."""
     begin, whole = _moment(start, start.value), "T" not in start.value
     line = event.one("DTEND") or event.one("DURATION")
@@ -245,7 +139,7 @@ def _length(event: _Event, start: _Line) -> timedelta:
     return max(length, _DAY if whole else _TICK)
 
 
-def _goes_on(line: _Line, last: date) -> bool:
+def _goes_on(line: Line, last: date) -> bool:
     """Whether a rule goes on beyond `last`; refuses one that should not."""
     hint = "Give it an UNTIL, or name the days one by one."
     try:
@@ -273,7 +167,7 @@ def _goes_on(line: _Line, last: date) -> bool:
 # ── days ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _spans(group: list[_Event], first: date, last: date) -> Iterator[tuple[date, date, str]]:
+def _spans(group: list[Event], first: date, last: date) -> Iterator[tuple[date, date, str]]:
     """First and last day, and the name, of each time that events of one UID happen."""
     if not any(name in event.lines for event in group for name in ("RRULE", "RDATE")):
         for event in group:
@@ -293,7 +187,7 @@ def _spans(group: list[_Event], first: date, last: date) -> Iterator[tuple[date,
             yield _span(one.start, one.end, _label(str(one.get("SUMMARY", ""))))
 
 
-def _reduced(group: list[_Event]) -> Calendar:
+def _reduced(group: list[Event]) -> Calendar:
     """The events with their lines that say when, on a clock without zones."""
     text = ["BEGIN:VCALENDAR"]
     for event in group:
@@ -306,8 +200,8 @@ def _reduced(group: list[_Event]) -> Calendar:
     return found
 
 
-def _without_zone(line: _Line) -> str:
-    if line.name not in (*_DATES, "RRULE"):
+def _without_zone(line: Line) -> str:
+    if line.name not in (*DATES, "RRULE"):
         return line.raw
     value = re.sub(r"(T[0-9]{6})Z", r"\1", line.value)
     if line.name == "RRULE":

@@ -21,7 +21,7 @@ from django.db.models.functions import Now
 from jobs import clock, editing, holds
 from jobs.models import Due, Job, User
 from jobs.schedule_errors import ScheduleError
-from runs import claim_rows, moments, overlap, release, snapshots, standing, transitions
+from runs import insert, moments, overlap, release, snapshots, standing, transitions
 from runs.backfill_range import Range, preview
 from runs.birth import Birth
 from runs.models import Backfill, Run
@@ -225,7 +225,7 @@ def _written(backfill: Backfill, turn: Turn, now: datetime) -> int:
     """Write the runs and how far the backfill has come; nothing where nothing has changed."""
     with connection.cursor() as cursor:
         filled = snapshots.of_births(cursor, turn.births)
-        written = claim_rows.insert(cursor, turn.births, now, snapshots=filled)
+        written = insert.births(cursor, turn.births, now, snapshots=filled)
     changes: dict[str, Any] = {
         "cursor": turn.cursor,
         "made": backfill.made + written,

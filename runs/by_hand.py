@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from jobs import clock, editing, holds
 from jobs.instants import canonical_instant
 from jobs.models import Hold, Job, User
-from runs import claim_rows, idempotency, letting_go, moments, release, snapshots
+from runs import idempotency, insert, letting_go, moments, release, snapshots
 from runs.birth import Birth
 from runs.models import Run
 from runs.moments import There
@@ -98,7 +98,7 @@ def run_for(job_id: UUID, moment: datetime, *, by: User | None) -> Run:
         birth = Birth(job.id, version, moment, State.CLAIMED, origin=Origin.HAND)
         with connection.cursor() as cursor:
             filled = snapshots.of_births(cursor, [birth])
-            written = claim_rows.insert(cursor, [birth], clock.now(), snapshots=filled)
+            written = insert.births(cursor, [birth], clock.now(), snapshots=filled)
         if not written:  # against the lock: the unique index is the last line
             return _had(moments.there(job.id, [moment])[moment], moment, by)
     who = by and by.get_username()

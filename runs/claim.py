@@ -20,7 +20,7 @@ from django.db import connection, transaction
 from jobs import kept_calendars, local_times, zones
 from jobs.catch_up import Fates, Policy, fates, under_hold
 from jobs.timeline import Timeline, Version
-from runs import allowance, claim_rows, holding, placing, snapshots
+from runs import allowance, claim_rows, holding, insert, placing, snapshots
 from runs.birth import Birth
 from runs.states import State
 
@@ -107,7 +107,7 @@ def _write(
     filled = snapshots.of_births(cursor, to_fill)
     local = [birth for birth in births if jobs[birth.job_id].zone_data]
     offsets = {birth.id: ahead for birth in local if (ahead := _offset(jobs, birth)) is not None}
-    return births, claim_rows.insert(cursor, births, now, snapshots=filled, offsets=offsets)
+    return births, insert.births(cursor, births, now, snapshots=filled, offsets=offsets)
 
 
 def _is_ours(job: claim_rows.DueJob) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -26,7 +27,7 @@ PERIOD = timedelta(seconds=10)
 REPLICAS = [1, 4, 2, 3] * 3 if FULL else [1, 4, 2]
 # Not as often as other stories want it: nobody works here, and all that is sent would be looked
 # after again and again.
-AS_IN_LIFE = {"ONEBEAT_SWEEP": "2", "ONEBEAT_RESEND": "60"}
+AS_IN_LIFE: dict[str, Any] = {"ONEBEAT_SWEEP": "2", "ONEBEAT_RESEND": "60"}
 SOON = 3.0  # seconds from due to claimed and sent, of 99 in 100
 
 

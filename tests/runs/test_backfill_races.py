@@ -148,7 +148,7 @@ def test_a_moment_that_two_people_want_at_once_is_run_once(
         outcomes = at_once(press, press)
         (refused,) = failures(outcomes)
         assert isinstance(refused, by_hand.HasRun)
-        assert refused.run == Run.objects.exclude(state="SKIPPED").get(job=job)
+        assert str(Run.objects.exclude(state="SKIPPED").get(job=job).id) in str(refused)
 
 
 def test_a_person_and_a_backfill_want_one_moment(operator: User) -> None:

@@ -98,7 +98,14 @@ def _due_each_second(team: Team, first: datetime) -> None:
     schedule = {"every": 1, "anchor": canonical_instant(first)}
     for number in range(JOBS):
         task = {"type": "task", "name": "story.note"}
-        register(team, f"tick {number}", schedule, task, catch_up={"policy": "all"})
+        register(
+            team,
+            f"tick {number}",
+            schedule,
+            task,
+            overlap="allow",
+            catch_up={"policy": "all"},
+        )
 
 
 def _succeeded() -> int:

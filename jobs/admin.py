@@ -23,6 +23,7 @@ from jobs import beat_tasks, clock, editing, task_registry, tokens
 from jobs.api_shapes import masked_target
 from jobs.editing import Gone, Pause, ReadOnly
 from jobs.models import (
+    Asked,
     Calendar,
     CalendarVersion,
     Due,
@@ -226,6 +227,16 @@ class CalendarVersionAdmin(ReadOnlyAdmin):
     list_display = ("calendar", "number", "began_at", "by", "known_until")
     list_select_related = ("calendar", "by")
     ordering = ("-id",)
+
+
+@admin.register(Asked)
+class AskedAdmin(ReadOnlyAdmin):
+    """Requests with an `Idempotency-Key`; what they were answered is sealed and not shown."""
+
+    list_display = ("team", "key", "status", "at")
+    list_select_related = ("team",)
+    ordering = ("-at",)
+    fields = ("team", "key", "status", "at")
 
 
 @admin.register(Due)

@@ -7,7 +7,7 @@ A pause is a version without moments.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from jobs.plans import Plan
@@ -61,9 +61,12 @@ class Timeline:
         return self.moments(low, until, limit)[::-1]
 
     def at_most(self, after: datetime, until: datetime) -> int:
-        """How many lie in (after, until], one that several schedules share counted for each of
-        them: by arithmetic, whatever the window."""
-        return sum(plan.at_most(start, end) for plan, start, end in self._stretches(after, until))
+        """How many would lie in (after, until] had the first version always been in force, one that
+        several schedules share counted for each of them: by arithmetic, whatever the window."""
+        begin = min(after, self._versions[0].began_at)
+        always = Timeline([replace(self._versions[0], began_at=begin), *self._versions[1:]])
+        stretches = always._stretches(after, until)
+        return sum(plan.at_most(start, end) for plan, start, end in stretches)
 
     def version_at(self, moment: datetime) -> int:
         """The number of the version in force at a moment."""

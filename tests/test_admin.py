@@ -13,7 +13,7 @@ from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from jobs import calendar_content, calendar_editing, editing, holds, tokens
-from jobs.models import Due, Job, Membership, Team, Token, User
+from jobs.models import Asked, Due, Job, Membership, Team, Token, User
 from runs.models import (
     Attempt,
     Beat,
@@ -89,6 +89,7 @@ def one_of_each(team: Team, staff: User) -> None:
     Installation.objects.create(identity="1/2", timeline=1, pulse=1, seen_at=now)
     Tombstone.objects.create(job=job, due_at=now, ending="SUCCEEDED")
     ZoneData.objects.create(version="2026a", seen_at=now)
+    Asked.objects.create(team=team, key="k", fingerprint="f", status=201, answer="sealed", at=now)
 
 
 @pytest.mark.parametrize("model", OURS)

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-ROUNDS = 200 if os.environ.get("ONEBEAT_STORY") == "full" else 30
+ROUNDS = 200 if os.environ.get("ONEBEAT_STORY") == "full" else 20
 _MOST = 4  # things at one instant
 _LONGEST = 60.0  # seconds; a lock that nobody lets go ends by the database's time-out before
 

@@ -36,7 +36,6 @@ def test_each_moment_of_200_rows_under_three_beats_has_one_run(
     monkeypatch.setenv("ONEBEAT_BEAT_TASKS", "story.*")
     beats = [product.beat() for _ in range(BEATS)]
     product.up()
-    PeriodicTask.objects.all().delete()
     first_minute = _next_minute(clock.now() + timedelta(seconds=45))
     _write_rows(first_minute)
     wait_until(lambda: _mirrors().count() == ROWS, seconds=60, what="every row is mirrored")

@@ -6,7 +6,6 @@ Each opens one arrow. Whoever comes too late is sent to the run with who was fas
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from uuid import UUID
 
 from django.contrib import messages
@@ -16,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from jobs import editing, holds
 from jobs.instants import canonical_instant
-from jobs.models import Job, User
+from jobs.models import Job
 from jobs.page_door import job_for, page, person
 from jobs.roles import Act
 from runs import by_hand, moments, replay
@@ -49,7 +48,7 @@ def _start(request: HttpRequest, job: Job, form: RunNowForm) -> HttpResponse:
     if not form.is_valid():
         return _run_now_page(request, job, form, status=422)
     try:
-        run = _run_of(job, form.chosen, person(request))
+        run = by_hand.run(job.id, form.chosen, by=person(request))
     except editing.Gone:
         messages.error(request, f"Somebody deleted {job.name} meanwhile. Nothing was run.")
         return redirect("jobs")
@@ -64,10 +63,6 @@ def _start(request: HttpRequest, job: Job, form: RunNowForm) -> HttpResponse:
         return redirect("job-run-now", job.id)
     messages.success(request, f"A run of {job.name} is on its way.")
     return redirect("run", run.id)
-
-
-def _run_of(job: Job, moment: datetime | None, by: User) -> Run:
-    return by_hand.run_for(job.id, moment, by=by) if moment else by_hand.run_now(job.id, by=by)
 
 
 def _run_now_page(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -33,26 +32,13 @@ def limited(job: DueJob, births: Iterable[Birth]) -> list[Birth]:
             skip -= min(skip, birth.skipped_count or 0)
         elif skip:
             skip -= 1
-            birth = _skipped(birth, f"Skipped as asked. {job.skip_reason}".strip())
+            birth = birth.skipped(f"Skipped as asked. {job.skip_reason}".strip())
         elif left == 0:
-            birth = _skipped(birth, f"Skipped: the job has had its {job.max_runs} runs.")
+            birth = birth.skipped(f"Skipped: the job has had its {job.max_runs} runs.")
         elif left is not None:
             left -= 1
         settled.append(birth)
     return settled
-
-
-def _skipped(birth: Birth, reason: str) -> Birth:
-    return replace(
-        birth,
-        state=State.SKIPPED,
-        review_class="",
-        reason=reason,
-        skipped_until=birth.due_at,
-        skipped_count=1,
-        not_before=None,
-        hold_id=None,
-    )
 
 
 _SPEND = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +17,6 @@ from jobs import access, asked, paging
 from jobs.api_door import Door
 from jobs.asked_once import once
 from jobs.definitions import Problem
-from jobs.models import User
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
 from runs import api_shapes, by_hand, cancel, replay, review
@@ -64,7 +62,7 @@ class RunNowDoor(Door):
         job = access.job(request, job_id, Act.OPERATE)
         moment = asked.instant(asked.members(request, ("for",)), "for")
         try:
-            run = _run_of(job.id, moment, access.person(request))
+            run = by_hand.run(job.id, moment, by=access.person(request))
         except (by_hand.Busy, by_hand.HasRun) as found:
             raise _conflict(request, found) from None
         except by_hand.Held as held:
@@ -140,12 +138,6 @@ def _run(request: Request, run_id: UUID, act: Act) -> Run:
         raise Http404
     access.team(request, act)
     return run
-
-
-def _run_of(job_id: UUID, moment: datetime | None, by: User) -> Run:
-    if moment is None:
-        return by_hand.run_now(job_id, by=by)
-    return by_hand.run_for(job_id, moment, by=by)
 
 
 def _seen(request: Request, data: dict[str, Any]) -> dict[str, Any]:

@@ -59,6 +59,20 @@ class Birth:
         """The same, waiting for the end of a hold."""
         return replace(self, state=State.WAITING, reason=hold.words, hold_id=hold.id)
 
+    def skipped(self, reason: str, *, blocked_by: UUID | None = None) -> Self:
+        """The same, on record and not carried out. `blocked_by`: the run that was in its way."""
+        return replace(
+            self,
+            state=State.SKIPPED,
+            review_class="",
+            reason=reason,
+            skipped_until=self.due_at,
+            skipped_count=1,
+            blocked_by=blocked_by,
+            not_before=None,
+            hold_id=None,
+        )
+
     @classmethod
     def ask(cls, job_id: UUID, version: int, due_at: datetime) -> Self:
         reason = f"The moment {canonical_instant(due_at)} was missed. Run it, or let it go."

@@ -48,16 +48,18 @@ class HasRun(Exception):
         super().__init__(said)
 
 
+def run(job_id: UUID, moment: datetime | None, *, by: User | None) -> Run:
+    """The run of this moment, or one of the job as it is now. Raises what those two raise."""
+    return run_now(job_id, by=by) if moment is None else run_for(job_id, moment, by=by)
+
+
 def run_now(job_id: UUID, *, by: User | None) -> Run:
     """A run of the job as it is now, with a key of its own: never that of a due moment, which
     fires as if nothing had been asked. A paused job runs too: a person asked for it. Raises
     editing.Gone, Held under a hold, and Busy for a serial job with an active run."""
     with transaction.atomic():
         job = _locked(job_id)
-        if hold := holds.over(job.team_id):
-            raise Held(hold)
-        if job.serial and (busy := release.active_run(job)):
-            raise Busy(busy)
+        _check_free(job)
         now = clock.now()
         key = idempotency.key_by_hand(job.id)
         run = Run.objects.create(
@@ -91,10 +93,7 @@ def run_for(job_id: UUID, moment: datetime, *, by: User | None) -> Run:
         if there := moments.there(job.id, [moment]).get(moment):
             return _had(there, moment, by)
         version = _version_at(job, moment)
-        if hold := holds.over(job.team_id):
-            raise Held(hold)
-        if job.serial and (busy := release.active_run(job)):
-            raise Busy(busy)
+        _check_free(job)
         birth = Birth(job.id, version, moment, State.CLAIMED, origin=Origin.HAND)
         with connection.cursor() as cursor:
             filled = snapshots.of_births(cursor, [birth])
@@ -104,6 +103,14 @@ def run_for(job_id: UUID, moment: datetime, *, by: User | None) -> Run:
     who = by and by.get_username()
     log.info("run.by_hand", run=str(birth.id), job=str(job.id), moment=str(moment), by=who)
     return Run.objects.get(id=birth.id)
+
+
+def _check_free(job: Job) -> None:
+    """Raises Held, Busy: what keeps a locked job from starting a run."""
+    if hold := holds.over(job.team_id):
+        raise Held(hold)
+    if job.serial and (busy := release.active_run(job)):
+        raise Busy(busy)
 
 
 def _had(there: There, moment: datetime, by: User | None) -> Run:

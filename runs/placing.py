@@ -110,15 +110,7 @@ def _as(birth: Birth, fate: Fire | Wait | Skip) -> Birth:
         case Wait(reason, blocked_by):
             return replace(birth, state=State.WAITING, reason=reason, blocked_by=blocked_by)
         case Skip(reason, blocked_by):
-            return replace(
-                birth,
-                state=State.SKIPPED,
-                reason=reason,
-                blocked_by=blocked_by,
-                skipped_until=birth.due_at,
-                skipped_count=1,
-                not_before=None,
-            )
+            return birth.skipped(reason, blocked_by=blocked_by)
 
 
 def _with(situation: Situation, birth: Birth) -> Situation:

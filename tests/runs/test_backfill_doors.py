@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from jobs.instants import canonical_instant
-from jobs.models import Job, Team, User
+from jobs.models import Job, Team
 from runs import backfill
 from runs.models import Backfill, Run
 from tests import make
@@ -23,26 +23,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def at() -> datetime:
     return noon()
-
-
-@pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
-def operator(team: Team) -> User:
-    return make.operator(team)
-
-
-@pytest.fixture
-def api(team: Team, operator: User) -> Api:
-    return Api.of(team, operator)
-
-
-@pytest.fixture
-def browser(operator: User) -> Browser:
-    return Browser(operator)
 
 
 @pytest.fixture

@@ -23,21 +23,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
-def operator(team: Team) -> User:
-    return make.operator(team)
-
-
-@pytest.fixture
-def api(team: Team, operator: User) -> Api:
-    return Api.of(team, operator)
-
-
-@pytest.fixture
 def staff() -> User:
     """Of the platform, and in no team that owns jobs here."""
     user = make.member(make.team("platform"), Role.VIEWER, "staff")

@@ -10,7 +10,7 @@ import pytest
 from jobs import clock, editing
 from jobs.editing import Pause
 from jobs.instants import canonical_instant
-from jobs.models import Job, Team, User
+from jobs.models import Job, User
 from runs import by_hand, idempotency, start
 from runs.models import Run, Tombstone
 from runs.states import State
@@ -20,21 +20,6 @@ from tests.pages import Browser
 from tests.runs.histories import MINUTE, edited, fired, minutely, noon, skipped
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
-def operator(team: Team) -> User:
-    return make.operator(team)
-
-
-@pytest.fixture
-def api(team: Team, operator: User) -> Api:
-    return Api.of(team, operator)
 
 
 def ask(api: Api, job: Job, moment: Any) -> Answer:

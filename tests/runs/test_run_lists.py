@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from jobs import editing
-from jobs.models import Job, Team, User
+from jobs.models import Job, Team
 from runs.states import State
 from tests import make
 from tests.pages import Browser
@@ -16,23 +16,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
 def job(team: Team) -> Job:
     return make.job(team, idempotent=False, runbook="Ask the ledger.")
-
-
-@pytest.fixture
-def operator(team: Team) -> User:
-    return make.operator(team)
-
-
-@pytest.fixture
-def browser(operator: User) -> Browser:
-    return Browser(operator)
 
 
 # ── lists ────────────────────────────────────────────────────────────────────────────────

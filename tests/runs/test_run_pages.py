@@ -19,23 +19,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
 def job(team: Team) -> Job:
     return make.job(team, idempotent=False, runbook="Ask the ledger.")
-
-
-@pytest.fixture
-def operator(team: Team) -> User:
-    return make.operator(team)
-
-
-@pytest.fixture
-def browser(operator: User) -> Browser:
-    return Browser(operator)
 
 
 # ── a run ────────────────────────────────────────────────────────────────────────────────

@@ -21,21 +21,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
-def operator(team: Team) -> User:
-    return make.operator(team)
-
-
-@pytest.fixture
-def api(team: Team, operator: User) -> Api:
-    return Api.of(team, operator)
-
-
-@pytest.fixture
 def job(team: Team) -> Job:
     return make.job(team)
 

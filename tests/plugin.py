@@ -9,6 +9,9 @@
 | ONEBEAT_REQUIRE=all | a server or browser that is missing fails its tests | it skips them |
 
 The server that comes along starts with the first test that asks for a database.
+
+Under `-n 2` (pytest-xdist) each of its processes has servers of its own: one tells the stories,
+one after the other, while the other goes through the rest, file by file.
 """
 
 from __future__ import annotations
@@ -36,11 +39,15 @@ FAST = {
     "ONEBEAT_RESEND": "1.5",
     "ONEBEAT_STOP_GRACE": "1",
 }
+# What this plugin chose, as against what was given: a process that it is handed on to chooses anew.
+CHOSEN = "ONEBEAT_TEST_CHOSEN"
 ending = ExitStack()
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests() -> None:
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    for name in os.environ.pop(CHOSEN, "").split():
+        del os.environ[name]
     os.environ["PYTHONTZPATH"] = ""
     zoneinfo.reset_tzpath(to=())
     folder = _own_folder()
@@ -50,11 +57,24 @@ def pytest_load_initial_conftests() -> None:
     for name, value in FAST.items():
         os.environ.setdefault(name, value)
     try:
-        _choose_database(folder)
-        _choose_broker(folder)
+        leads = _leads_others(early_config)
+        _choose_database(folder, leads)
+        if not leads:
+            _choose_broker(folder)
     except reachable.Unreachable as error:
         ending.close()
         raise pytest.UsageError(str(error)) from None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """For pytest-xdist: who gets which tests, and the longest first."""
+    if not os.environ.get("PYTEST_XDIST_WORKER"):
+        return
+    items.sort(key=lambda item: not _is_story(item))
+    for item in items:
+        group = "story" if _is_story(item) else str(item.path.relative_to(config.rootpath))
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_unconfigure() -> None:
@@ -69,17 +89,27 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"skipped {count}: {reason}")
 
 
+def _is_story(item: pytest.Item) -> bool:
+    return item.get_closest_marker("story") is not None
+
+
+def _leads_others(config: pytest.Config) -> bool:
+    """Whether this process hands the tests out to others and runs none itself."""
+    distributes = bool(getattr(config.known_args_namespace, "numprocesses", None))
+    return distributes and "PYTEST_XDIST_WORKER" not in os.environ
+
+
 # ── servers ──────────────────────────────────────────────────────────────────────────────
 
 
-def _choose_database(folder: Path) -> None:
-    if os.environ.get("ONEBEAT_TEST_POSTGRES") == "15":
+def _choose_database(folder: Path, leads: bool) -> None:
+    if os.environ.get("ONEBEAT_TEST_POSTGRES") == "15" and not leads:
         server = servers.Postgres15(_made(folder / "postgres15"))
         ending.enter_context(servers.running(server))
-        os.environ["DATABASE_URL"] = server.url
+        _chose("DATABASE_URL", server.url)
     if "DATABASE_URL" in os.environ:
         return reachable.database(os.environ["DATABASE_URL"])
-    os.environ["DATABASE_URL"] = embedded.url(folder)
+    _chose("DATABASE_URL", embedded.url(folder))
     return None
 
 
@@ -95,9 +125,14 @@ def _choose_broker(folder: Path) -> None:
     if name != "pgmq":
         broker = servers.BROKERS[name](_made(folder / name))
         ending.enter_context(servers.running(broker))
-        os.environ["BROKER_URL"] = broker.url
+        _chose("BROKER_URL", broker.url)
     elif "BROKER_URL" in os.environ:
         reachable.broker(os.environ["BROKER_URL"])
+
+
+def _chose(name: str, value: str) -> None:
+    os.environ[name] = value
+    os.environ[CHOSEN] = f"{os.environ.get(CHOSEN, '')} {name}".strip()
 
 
 # ── folders ──────────────────────────────────────────────────────────────────────────────

@@ -14,6 +14,7 @@
 | ONEBEAT_STOP_GRACE | seconds that a task has when it is asked to stop | 10 |
 | ONEBEAT_RESTORED_AFTER | seconds without a beat that speak for a restored copy | 3 days |
 | ONEBEAT_SWEEP, ONEBEAT_RESEND | seconds: the rescue's interval, the first resend | 2, 15 |
+| ONEBEAT_FAULTS | points at which tests strike the process (runs/faults.py) | none |
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ LEASE = env.float("ONEBEAT_LEASE", 30.0)
 SWEEP = env.float("ONEBEAT_SWEEP", 2.0)
 RESEND = env.float("ONEBEAT_RESEND", 15.0)
 RESTORED_AFTER = env.float("ONEBEAT_RESTORED_AFTER", 3 * 86_400.0)
+FAULTS: list[str] = env.list("ONEBEAT_FAULTS", [])
 STOP_GRACE = env.float("ONEBEAT_STOP_GRACE", 10.0)
 EGRESS_ALLOW = environment.egress(env.str("ONEBEAT_EGRESS_ALLOW", ""))
 BEAT_TASKS: list[str] = env.list("ONEBEAT_BEAT_TASKS", [])

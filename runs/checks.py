@@ -28,17 +28,20 @@ _DURABLE = {
 @register(Tags.security, deploy=True)
 def production(app_configs: object, **_: Any) -> list[Error]:
     """What an installation that serves anybody must have."""
-    return [*_secrets(), *_debug(), *_egress(), *_zones()]
+    return [*_secrets(), *_faults(), *_debug(), *_egress(), *_zones()]
 
 
 def at_start(pinned: Mapping[str, object], conf: Mapping[str, Any]) -> None:
     """Raise ImproperlyConfigured, in one line, unless this process may serve.
 
     `pinned` are the Celery settings that must be in force, `conf` those that are. With
-    ONEBEAT_DEBUG on, an installation of a developer's own, secrets may be missing.
+    ONEBEAT_DEBUG on, an installation of a developer's own, secrets may be missing and faults armed.
     """
     found = [*_egress(), *_zones(), *_celery(pinned, conf), *_database()]
-    found += _secrets() if not settings.DEBUG else _debug() if settings.SECURE else ()
+    if not settings.DEBUG:
+        found += [*_secrets(), *_faults()]
+    elif settings.SECURE:
+        found += _debug()
     if found:
         raise ImproperlyConfigured("; ".join(f"{error.msg} {error.hint}" for error in found))
 
@@ -50,6 +53,15 @@ def _secrets() -> Iterator[Error]:
     if not settings.SEALING_KEYS:
         hint = "Set it to a Fernet key (32 random bytes in URL-safe base64)."
         yield Error("ONEBEAT_SEALING_KEYS is not set.", hint=hint, id="onebeat.E002")
+
+
+def _faults() -> Iterator[Error]:
+    if settings.FAULTS:
+        yield Error(
+            f"ONEBEAT_FAULTS arms {', '.join(settings.FAULTS)[:200]}: runs would be struck.",
+            hint="Take it out of the environment; only tests arm faults, with ONEBEAT_DEBUG.",
+            id="onebeat.E020",
+        )
 
 
 def _debug() -> Iterator[Error]:

@@ -22,6 +22,7 @@ from jobs.catch_up import Fates, Policy, fates, under_hold
 from jobs.timeline import Timeline, Version
 from runs import allowance, claim_rows, holding, insert, placing, snapshots
 from runs.birth import Birth
+from runs.faults import fault
 from runs.states import State
 
 BATCH = 500
@@ -60,6 +61,7 @@ def due_jobs(
         )
         if not due:
             return Claimed()
+        fault("claim.selected")
         there = claim_rows.read_jobs(cursor, due)
         ours = [job for job in there if _is_ours(job)]
         births, moved, stopped = _settle_all(cursor, ours, due, now)
@@ -68,10 +70,13 @@ def due_jobs(
         counted = {job.id: job for job in ours if job.has_allowance and job.id in moved}
         moved |= dict.fromkeys(allowance.spend(cursor, counted, births, now))
         claim_rows.move(cursor, list(moved.items()))
+        fault("claim.before_commit")
+    fault("claim.commit_unknown")
     if len(births) != runs:
         log.warning("claim.moment_had_a_run", births=len(births), runs=runs)
     log.info("claim.batch", jobs=len(moved), runs=runs, left=len(there) - len(ours))
     _tell_not_fired(births)
+    fault("claim.after_commit")
     return Claimed(len(moved), runs, full=stopped or (len(due) == BATCH and bool(moved)))
 
 

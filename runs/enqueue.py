@@ -18,6 +18,7 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
+from runs.faults import fault
 from runs.publishing import BrokerAway, Publisher
 from runs.states import State
 
@@ -54,6 +55,7 @@ def waiting_runs(now: datetime, publisher: Publisher, *, above: datetime) -> Sen
         if not rows:
             return Sent()
         confirmed, away = publish(publisher, rows)
+        fault("send.before_mark")
         mark_sent(cursor, confirmed)
     if away:
         log.warning("enqueue.broker_away", sent=len(confirmed), kept=len(rows), why=away)
@@ -69,6 +71,7 @@ def publish(publisher: Publisher, rows: Iterable[tuple[UUID, str]]) -> tuple[lis
         by_queue[queue].append(run_id)
     confirmed: list[UUID] = []
     for queue, run_ids in by_queue.items():
+        fault("send.midway")
         try:
             publisher.send(queue, run_ids, within=WITHIN / len(by_queue))
         except BrokerAway as away:

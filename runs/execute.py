@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 
 from runs import persist, settle, start
 from runs.calls import prepare
+from runs.faults import fault
 from runs.lease import Grant, Lease
 from runs.models import Attempt, Run
 from runs.outcomes import Effect, Kind, Outcome
@@ -35,15 +36,19 @@ def run(run_id: UUID, *, worker: str) -> State | None:
 
     Raises nothing for what the target does; database errors that outlast the lease do leave.
     """
+    fault("work.received")
     grant = _start(run_id, worker)
     if grant is None:
         log.info("run.not_started", run=str(run_id), worker=worker)
         return None
+    fault("start.after_commit")
     with Lease(grant, end=lambda ended: settle.attempt(run_id, grant.token, ended)) as lease:
         outcome = _carry_out(grant, lease)
     if outcome is None:
         return None
-    return _until_heard(lambda: settle.attempt(run_id, grant.token, outcome))
+    state = _until_heard(lambda: settle.attempt(run_id, grant.token, outcome))
+    fault("result.after_commit")
+    return state
 
 
 def _start(run_id: UUID, worker: str) -> Grant | None:
@@ -61,6 +66,7 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
         return Outcome(Kind.REFUSED, Effect.MAYBE, "Its key is recorded as done already.")
     run = Run.objects.select_related("job").get(id=grant.run_id)
     try:
+        fault("prepare.failed", NotSent)
         prepared = prepare(run)
     except NotSent as refused:
         kind = Kind.REFUSED if refused.for_good else Kind.NOT_SENT
@@ -70,7 +76,9 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
             log.warning("run.no_intent", run=str(grant.run_id), token=grant.token)
             return _STOPPED_IN_TIME if _asked_to_stop(grant) else None
         lease.when_asked_to_stop(prepared.stop)
+        fault("intent.after_commit")
         outcome = _perform(prepared)
+        fault("effect.answered")
     if lease.stop_asked and outcome.kind is Kind.UNKNOWN:  # our own doing
         return replace(outcome, kind=Kind.STOPPED, reason="It was asked to stop, and was cut off.")
     return outcome
@@ -105,6 +113,7 @@ def _intend(grant: Grant, sent: dict[str, object]) -> bool:
                 Attempt.objects.filter(run_id=grant.run_id, number=grant.token).update(
                     intent_at=now, sent=sent
                 )
+        fault("intent.commit_unknown")
         return bool(won)
 
     def written() -> bool:

@@ -12,18 +12,25 @@ import base64
 import json
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 from uuid import UUID
 
+import structlog
 from celery import Celery
 from celery.app import app_or_default
 from kombu import Connection
 from kombu.utils.uuid import uuid as new_tag
 
+from runs.faults import fault
+
 TASK = "onebeat.run"  # named here, not imported: a beat never imports what a worker does
+ALARM_AT = 3  # times in a row that a queue was not there
 _STAND_IN = "00000000-0000-4000-8000-000000000000"
+
+log = structlog.get_logger("onebeat.enqueue")
 
 
 class BrokerAway(Exception):
@@ -32,6 +39,10 @@ class BrokerAway(Exception):
     def __init__(self, confirmed: Sequence[UUID], why: object) -> None:
         super().__init__(str(why) or type(why).__name__)
         self.confirmed = list(confirmed)
+
+
+class Unroutable(Exception):
+    """The broker has no queue for a message, and gave it back."""
 
 
 class Envelope:
@@ -73,6 +84,7 @@ class Publisher(ABC):
         self._envelope = Envelope(app)
         self._connection: Connection | None = None
         self._declared: set[str] = set()
+        self._unroutable: Counter[str] = Counter()  # how often in a row, by queue
 
     def send(self, queue: str, run_ids: Sequence[UUID], *, within: float) -> None:
         """Give one message per run to the queue; returns when the broker has confirmed all.
@@ -83,10 +95,13 @@ class Publisher(ABC):
         confirmed: list[UUID] = []
         try:
             channel = self._channel(queue, within)
+            fault("send.unroutable", Unroutable)
             self._push(channel, queue, run_ids, confirmed, time.monotonic() + within)
         except Exception as error:
             self.close()
+            self._alarm_if_unroutable(queue, error)
             raise BrokerAway(confirmed, error) from error
+        self._unroutable.pop(queue, None)
 
     def waiting(self, queue: str, *, within: float) -> int:
         """How many messages wait in the queue, those that a worker holds not counted. Raises
@@ -106,6 +121,14 @@ class Publisher(ABC):
         self._declared.clear()
         if connection is not None:
             connection.release()
+
+    def _alarm_if_unroutable(self, queue: str, error: Exception) -> None:
+        """Once is a queue that somebody deleted, declared again by the next sending; a third time
+        in a row is none that a person need not hear of."""
+        if isinstance(error, Unroutable):
+            self._unroutable[queue] += 1
+            if self._unroutable[queue] >= ALARM_AT:
+                log.error("send.unroutable", queue=queue, times=self._unroutable[queue])
 
     @abstractmethod
     def _push(
@@ -144,10 +167,12 @@ class AmqpPublisher(Publisher):
     ) -> None:
         tags = _Confirms(channel)
         for run_id in run_ids:
+            fault("send.midway")
             channel._basic_publish(
                 self._message(channel, run_id), routing_key=queue, mandatory=True, timeout=3
             )
             tags.expect(run_id)
+        fault("send.no_confirm")
         tags.wait(confirmed, deadline)
 
     def _message(self, channel: Any, run_id: UUID) -> Any:
@@ -191,7 +216,7 @@ class _Confirms:
         finally:
             confirmed.extend(everything - set(self.open.values()) if not self.refused else ())
         if self.refused:
-            raise RuntimeError(self.refused[0])
+            raise Unroutable(self.refused[0])
 
     def _acked(self, tag: int, multiple: bool) -> None:
         done = [open_tag for open_tag in self.open if open_tag <= tag] if multiple else [tag]
@@ -216,6 +241,7 @@ class RedisPublisher(Publisher):
         payloads = [json.dumps(_virtual(self._envelope, queue, run_id)) for run_id in run_ids]
         with channel.conn_or_acquire() as client:
             client.lpush(queue, *payloads)
+        fault("send.no_confirm")
         confirmed.extend(run_ids)
 
 
@@ -237,6 +263,7 @@ class PgmqPublisher(Publisher):
     ) -> None:
         messages = [_virtual(self._envelope, queue, run_id) for run_id in run_ids]
         channel.pgmq.send_batch(channel.canonical_queue_name(queue), messages)
+        fault("send.no_confirm")
         confirmed.extend(run_ids)
 
 

@@ -15,6 +15,7 @@ from django.db import connection, transaction
 
 from runs import release, settle
 from runs.enqueue import mark_sent, publish
+from runs.faults import fault
 from runs.publishing import BrokerAway, Publisher
 
 BATCH = 500
@@ -80,6 +81,7 @@ def lost_messages(now: datetime, publisher: Publisher) -> int:
             return 0
         gone = _without_message(cursor, rows, publisher, now)
         confirmed, away = publish(publisher, [(run_id, queue) for run_id, queue, _ in gone])
+        fault("rescue.before_mark")
         mark_sent(cursor, confirmed)
         waiting = {run_id for run_id, _, _ in rows} - set(confirmed)
         cursor.execute(_LOOK_LATER, {"ids": list(waiting), "resend": settings.RESEND})

@@ -17,6 +17,7 @@ from django.db.models.functions import Now
 from jobs import clock, editing
 from jobs.models import Job
 from runs import idempotency, release, transitions, verdicts
+from runs.faults import fault
 from runs.models import Attempt, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import ACTIVE, State
@@ -36,6 +37,9 @@ def attempt(run_id: UUID, token: int, outcome: Outcome) -> State | None:
         _pause(run.job_id, outcome.reason)
     with transaction.atomic():
         moved = _settled(run, outcome)
+    fault("result.commit_unknown")
+    if moved is State.RETRYING:
+        fault("retry.after_commit")
     return moved or _too_late(run_id, token, outcome)
 
 

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from jobs import holds
 from jobs.models import Job
 from runs import idempotency, overlap, release, transitions
+from runs.faults import fault
 from runs.lease import Grant
 from runs.models import Attempt, Run
 from runs.states import STARTABLE, State
@@ -78,6 +79,7 @@ def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | N
             run_id=run_id, number=token, lease_id=lease_id, worker=worker, started_at=started_at
         )
         free = idempotency.take(key, run_id=run_id, holder=token, payload=snapshot)
+    fault("start.commit_unknown")
     transitions.told(State.RUNNING, [run_id], token=token, worker=worker)
     return Grant(run_id, token, lease_id, float(timeout), key_is_free=free)
 

@@ -10,6 +10,7 @@ from celery import Task, shared_task
 from django.db import close_old_connections
 
 from runs import execute
+from runs.faults import fault
 from runs.publishing import TASK
 
 log = structlog.get_logger("onebeat.worker")
@@ -29,6 +30,7 @@ def run(self: Task[Any, None], /, run_id: object = None, *unknown: object, **mor
     close_old_connections()
     try:
         execute.run(wanted, worker=str(self.request.hostname))
+        fault("ack.lost")
     except BaseException:
         # Nothing is lost: the lease runs out and rescue settles the run. What left from here
         # would end the worker and, by redelivery, the next one.

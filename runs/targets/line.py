@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Literal, cast
 
 from jobs.target_urls import Place
+from runs.faults import fault
 from runs.targets.prepared import NotSent
 
 READ_CAP = 1024 * 1024
@@ -98,6 +99,7 @@ class Line:
         try:
             wire.sendall(request)
             wire.phase = "waiting"
+            fault("effect.midway", ConnectionResetError)
             response = _final_response(wire, method)
             wire.phase, wire.status = "reading", response.status
             excerpt, truncated = _excerpt(response, keep)

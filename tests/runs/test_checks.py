@@ -40,6 +40,7 @@ def test_an_installation_in_order_starts() -> None:
         ("EGRESS_ALLOW", "10.0.0.0/8,::/0", "ONEBEAT_EGRESS_ALLOW"),
         ("EGRESS_ALLOW", "nonsense", "ONEBEAT_EGRESS_ALLOW"),
         ("DEBUG", True, "ONEBEAT_DEBUG"),
+        ("FAULTS", ["claim.selected:kill"], "ONEBEAT_FAULTS"),
     ],
 )
 def test_each_setting_that_opens_a_door_is_refused_in_one_line(
@@ -55,6 +56,7 @@ def test_each_setting_that_opens_a_door_is_refused_in_one_line(
 @pytest.mark.django_db
 def test_a_developers_own_installation_needs_no_secrets(settings: Any) -> None:
     settings.DEBUG, settings.SECURE, settings.SEALING_KEYS = True, False, []
+    settings.FAULTS = ["claim.selected:kill"]
     checks.at_start(PINNED, IN_FORCE)
 
 
@@ -93,17 +95,24 @@ def test_a_server_that_could_lose_commits_is_refused(
 
 
 @pytest.mark.parametrize("process", [["beat"], ["worker", "--concurrency", "1"]])
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        ({"ONEBEAT_SEALING_KEYS": ""}, "ONEBEAT_SEALING_KEYS is not set."),
+        ({"ONEBEAT_FAULTS": "claim.selected:kill"}, "ONEBEAT_FAULTS arms claim.selected:kill"),
+    ],
+)
 def test_a_process_that_may_not_serve_ends_with_2_and_one_line(
-    database_server: None, process: list[str]
+    database_server: None, process: list[str], environment: dict[str, str], said: str
 ) -> None:
     found = subprocess.run(
         [sys.executable, "-m", "celery", "-A", "config", *process],
         cwd=ROOT,
-        env={**os.environ, "ONEBEAT_SEALING_KEYS": "", "ONEBEAT_DEBUG": "0"},
+        env={**os.environ, "ONEBEAT_DEBUG": "0", **environment},
         capture_output=True,
         text=True,
         timeout=60,
     )
     assert found.returncode == 2
-    assert "ONEBEAT_SEALING_KEYS is not set." in found.stderr
+    assert said in found.stderr
     assert "Traceback" not in found.stderr

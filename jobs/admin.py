@@ -46,7 +46,7 @@ admin.site.register(User, UserAdmin)
 class TeamAdmin(PlainAdmin):
     """Teams; one that owns jobs cannot be deleted."""
 
-    list_display = ("slug", "name", "created_at")
+    list_display = ("slug", "name", "two_pairs_of_eyes", "created_at")
     search_fields = ("slug", "name")
     readonly_fields = ("created_at",)
 

@@ -15,6 +15,7 @@ POLICIES = ("last", "all", "none", "ask")
 HOUR, DAY, WEEK = 3600, 86_400, 604_800
 MOST_RUNS = 1_000_000  # of `max_runs`
 MOST_SKIPPED = 1000  # of `skip_next`
+MOST_REVIEWS = 1000  # of `pause_after_reviews`
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,10 @@ class Definition:
     paused: bool = False
     paused_until: datetime | None = None
     paused_reason: str = ""
+    probe: Mapping[str, str] | None = None
+    decide_by: int | None = None
+    pause_after_reviews: int | None = None
+    critical: bool = False
     calendar_use: Use | None = None
 
     @property

@@ -11,13 +11,14 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from jobs import overlaps, schedules, targets
+from jobs import overlaps, probes, schedules, targets
 from jobs.calendars import RULES, Calendar, Rule, Use
 from jobs.definition_errors import DefinitionError as DefinitionError
 from jobs.definition_errors import Problem as Problem
 from jobs.definition_values import ALONE as ALONE
 from jobs.definition_values import DAY as DAY
 from jobs.definition_values import HOUR as HOUR
+from jobs.definition_values import MOST_REVIEWS as MOST_REVIEWS
 from jobs.definition_values import MOST_RUNS as MOST_RUNS
 from jobs.definition_values import MOST_SKIPPED as MOST_SKIPPED
 from jobs.definition_values import PLAIN as PLAIN
@@ -142,6 +143,10 @@ class _Reader(Reader):
             "paused": self.flag(data, "paused", default=data.get("paused_until") is not None),
             "paused_until": self.instant(data, "paused_until"),
             "paused_reason": self.text(data, "paused_reason"),
+            "probe": self.probe(data.get("probe")),
+            "decide_by": self.count(data, "decide_by", 366 * DAY),
+            "pause_after_reviews": self.count(data, "pause_after_reviews", MOST_REVIEWS),
+            "critical": self.flag(data, "critical"),
         }
         found |= self.by_calendar(data.get("calendar"), found["schedule"])
         for message, hint in overlaps.refusals(
@@ -253,6 +258,16 @@ class _Reader(Reader):
             allow=self.known.egress,
             misfit=self.known.misfit,
         )
+
+    def probe(self, given: object) -> dict[str, str] | None:
+        known = self.known
+        try:
+            return probes.parse(
+                given, known_tasks=known.tasks, allow=known.egress, misfit=known.misfit
+            )
+        except targets.TargetError as error:
+            self.problem(error.field, error.message, error.hint)
+            return None
 
     def unknown(self, data: Mapping[str, Any]) -> None:
         for name, given in data.items():

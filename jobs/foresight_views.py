@@ -9,10 +9,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
 from jobs import clock, foresight, previews, target_previews
-from jobs.forms import PauseForm
 from jobs.models import Job
 from jobs.offer import offered
 from jobs.page_door import fragment, job_for
+from jobs.pause_forms import PauseForm
 from jobs.roles import Act
 from jobs.schedules import ScheduleError
 

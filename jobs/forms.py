@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
 from typing import Any
 
 from django import forms
@@ -11,7 +10,6 @@ from django.utils.html import format_html
 
 from jobs import clock, definitions, job_fields, previews, schedules, targets
 from jobs.definitions import Definition, DefinitionError, Problem
-from jobs.editing import Pause
 from jobs.models import Team
 from jobs.offer import offered
 from jobs.previews import Preview
@@ -27,10 +25,10 @@ ANSWER = Problem(  # the API's words speak of true and false
     "Answer Yes or No: may a failed run of this job be repeated without harm?",
     "When in doubt choose No: then a person decides.",
 )
-_MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
+MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
 
 
-def _text(label: str, help_text: str = "", **attrs: str) -> forms.CharField:
+def text(label: str, help_text: str = "", **attrs: str) -> forms.CharField:
     widget = forms.TextInput(attrs={"class": "input", "autocomplete": "off", **attrs})
     return forms.CharField(label=label, help_text=help_text, required=False, widget=widget)
 
@@ -57,28 +55,28 @@ class JobForm(forms.Form):
     missing, `definitions.read` says. `definition` is the outcome once the form is valid.
     `beside`: members of the job that the page does not show, and leaves as they are."""
 
-    name = _text("Name", "Unique in its team, at most 120 characters.", maxlength="200")
+    name = text("Name", "Unique in its team, at most 120 characters.", maxlength="200")
     description = _area("Description", "What it is for; for people.", rows=2)
 
     target_kind = _radio("Kind of target", (("http", "HTTP request"), ("task", "Task")))
     method = _select("Method", ((method, method) for method in targets.METHODS))
-    url = _text("URL", "https://, or http:// where the installation allows it.", **_MONO)
-    headers = _area("Headers", "One a line, as Accept: application/json.", rows=3, **_MONO)
-    body = _area("Body", "JSON; empty sends no body.", rows=4, **_MONO)
+    url = text("URL", "https://, or http:// where the installation allows it.", **MONO)
+    headers = _area("Headers", "One a line, as Accept: application/json.", rows=3, **MONO)
+    body = _area("Body", "JSON; empty sends no body.", rows=4, **MONO)
     task_name = _select("Task", ())
-    args = _area("Arguments", "A JSON list; empty for none.", rows=2, **_MONO)
-    kwargs = _area("Named arguments", "A JSON object; empty for none.", rows=3, **_MONO)
+    args = _area("Arguments", "A JSON list; empty for none.", rows=2, **MONO)
+    kwargs = _area("Named arguments", "A JSON object; empty for none.", rows=3, **MONO)
 
     schedule_kind = _radio("Kind of schedule", KINDS)
-    cron = _text(
+    cron = text(
         "Expression",
         # Plain blanks: an expression with others, copied from here, would be refused.
         format_html(
             "Minute, hour, day of month, month, day of week: <code>{}</code>.", "0 18 * * 1-5"
         ),
-        **_MONO,
+        **MONO,
     )
-    timezone = _text("Time zone", "A place, as America/New_York, or UTC.", list="zones")
+    timezone = text("Time zone", "A place, as America/New_York, or UTC.", list="zones")
     dst = _select(
         "When the clock changes",
         (
@@ -86,21 +84,19 @@ class JobForm(forms.Form):
             ("wall", "Follow the clock: what it does not show does not fire"),
         ),
     )
-    every = _text("Every", inputmode="numeric")
+    every = text("Every", inputmode="numeric")
     unit = _select("Unit", ((unit, unit) for unit in job_fields.UNITS))
-    anchor = _text("Counted from", "Empty: from now. As 2026-11-29T18:00:00Z.", **_MONO)
-    at = _text("At", "An instant with its offset, as 2026-11-29T18:00:00+01:00.", **_MONO)
-    starts_at = _text("Not before", "Empty: from now. As 2026-11-29T18:00:00+01:00.", **_MONO)
-    ends_at = _text("Not after", "Empty: for good. A moment at that instant still fires.", **_MONO)
-    max_runs = _text("Runs at most", "Empty: no bound.", inputmode="numeric")
-    spread = _text(
+    anchor = text("Counted from", "Empty: from now. As 2026-11-29T18:00:00Z.", **MONO)
+    at = text("At", "An instant with its offset, as 2026-11-29T18:00:00+01:00.", **MONO)
+    starts_at = text("Not before", "Empty: from now. As 2026-11-29T18:00:00+01:00.", **MONO)
+    ends_at = text("Not after", "Empty: for good. A moment at that instant still fires.", **MONO)
+    max_runs = text("Runs at most", "Empty: no bound.", inputmode="numeric")
+    spread = text(
         "Spread (s)",
         "Starts up to so much later than its moment, always the same for this job. Empty: 0.",
         inputmode="numeric",
     )
-    several = _area(
-        "Schedules", "A JSON list of schedules, as the API takes them.", rows=6, **_MONO
-    )
+    several = _area("Schedules", "A JSON list of schedules, as the API takes them.", rows=6, **MONO)
 
     calendar = _select(
         "Calendar",
@@ -117,10 +113,10 @@ class JobForm(forms.Form):
     )
 
     idempotent = _radio("Is it safe to repeat?", (("yes", "Yes"), ("no", "No")))
-    timeout = _text("Time-out (s)", "Of one attempt. Empty: 300.", inputmode="numeric")
-    max_attempts = _text("Attempts at most", "Empty: 5.", inputmode="numeric")
-    backoff = _text("First wait (s)", "Doubles each time. Empty: 10.", inputmode="numeric")
-    cap = _text("Longest wait (s)", "Empty: 3600.", inputmode="numeric")
+    timeout = text("Time-out (s)", "Of one attempt. Empty: 300.", inputmode="numeric")
+    max_attempts = text("Attempts at most", "Empty: 5.", inputmode="numeric")
+    backoff = text("First wait (s)", "Doubles each time. Empty: 10.", inputmode="numeric")
+    cap = text("Longest wait (s)", "Empty: 3600.", inputmode="numeric")
     retry_unsent = forms.BooleanField(
         label="Try again by itself what surely was never sent", required=False
     )
@@ -136,7 +132,7 @@ class JobForm(forms.Form):
         ),
         "Empty: skip if safe to repeat, else let one wait.",
     )
-    queue_limit = _text("At most so many wait", "Empty: 100.", inputmode="numeric")
+    queue_limit = text("At most so many wait", "Empty: 100.", inputmode="numeric")
     block_on_review = forms.BooleanField(
         label="Let later moments wait while an earlier run is in Review", required=False
     )
@@ -150,12 +146,25 @@ class JobForm(forms.Form):
             ("none", "Record them, fire none"),
         ),
     )
-    catch_up_window = _text(
+    catch_up_window = text(
         "Not older than (s)",
         "Empty: an hour if safe to repeat, else a day.",
         inputmode="numeric",
     )
-    catch_up_limit = _text("At most so many", "Empty: 100.", inputmode="numeric")
+    catch_up_limit = text("At most so many", "Empty: 100.", inputmode="numeric")
+    probe_url = text(
+        "Probe: URL",
+        "Asked by GET whether the effect of a key happened. Empty: nobody is asked.",
+        **MONO,
+    )
+    probe_task = _select("or task", (), "Called with the key.")
+    decide_by = text("Decide within (s)", "Empty: no target.", inputmode="numeric")
+    pause_after_reviews = text(
+        "Pause after so many in Review", "Empty: never by itself.", inputmode="numeric"
+    )
+    critical = forms.BooleanField(
+        label="Critical: running it again wants a second person", required=False
+    )
     runbook = _area("Runbook", "What to do when it fails. Shown beside every failure.", rows=3)
     queue = _select("Queue", ())
 
@@ -180,6 +189,12 @@ class JobForm(forms.Form):
         offer = offered()
         for name, choices in (("task_name", offer.tasks), ("queue", offer.queues)):
             _offer(self.fields[name], choices, self.get_initial_for_field(self.fields[name], name))
+        _offer(
+            self.fields["probe_task"],
+            ["", *offer.tasks],
+            self.get_initial_for_field(self.fields["probe_task"], "probe_task"),
+        )
+        self.fields["probe_task"].widget.choices[0] = ("", "None")
         _offer(self.fields["calendar"], ["", *offer.calendars], None)
         self.fields["calendar"].widget.choices[0] = ("", "None: every day")
 
@@ -230,70 +245,6 @@ class JobForm(forms.Form):
     def preview(self) -> Preview:
         """The moments of what the form holds just now; empty while it says no schedule."""
         return previews.of_typed(self.typed, clock.now(), offered().calendars)
-
-
-class PauseForm(forms.Form):
-    """Why a job pauses, and until when. `pause` is the outcome once the form is valid."""
-
-    reason = _text("Reason", "Shown to everybody who wonders why it does not run.", maxlength="500")
-    until = _text(
-        "Until", "Empty: until somebody resumes it. As 2026-11-29T18:00:00+01:00.", **_MONO
-    )
-
-    pause: Pause
-    use_required_attribute = False
-
-    def clean_reason(self) -> str:
-        reason: str = self.cleaned_data["reason"]
-        if not reason:
-            raise forms.ValidationError("A pause needs a reason. Write one sentence.")
-        return reason
-
-    def clean_until(self) -> datetime | None:
-        text: str = self.cleaned_data["until"]
-        if not text:
-            return None
-        try:
-            until = schedules.parse_instant(text, "until")
-        except schedules.ScheduleError as error:
-            raise forms.ValidationError(f"{error.message} {error.hint}") from None
-        if until <= clock.now():
-            raise forms.ValidationError(f"“{text}” is over. Choose an instant to come.")
-        return until
-
-    @property
-    def end(self) -> datetime | None:
-        """The end that was typed, whatever else is still missing."""
-        if not self.is_bound:
-            return None
-        self.is_valid()
-        until: datetime | None = self.cleaned_data.get("until")
-        return until
-
-    def clean(self) -> dict[str, Any]:
-        if not self.errors:
-            self.pause = Pause(self.cleaned_data["reason"], self.cleaned_data["until"])
-        return self.cleaned_data
-
-
-class SkipForm(forms.Form):
-    """How many of a job's next moments to leave out, and why."""
-
-    count = forms.IntegerField(
-        label="How many",
-        min_value=0,
-        max_value=definitions.MOST_SKIPPED,
-        widget=forms.NumberInput(attrs={"class": "input"}),
-    )
-    reason = _text("Reason", "Stands on each record of a moment left out.", maxlength="500")
-
-    use_required_attribute = False
-
-    def clean(self) -> dict[str, Any]:
-        found = super().clean() or {}
-        if found.get("count") and not found.get("reason"):
-            self.add_error("reason", "Skipping needs a reason. Write one sentence.")
-        return found
 
 
 def _offer(choice: forms.Field, names: Collection[str], now: str | None) -> None:

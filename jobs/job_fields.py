@@ -20,9 +20,9 @@ Typed = Mapping[str, str]
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}
 NUMBERS = (
     *("max_attempts", "backoff", "cap", "timeout", "queue_limit", "max_runs", "spread"),
-    *("catch_up_window", "catch_up_limit"),
+    *("catch_up_window", "catch_up_limit", "decide_by", "pause_after_reviews"),
 )
-_ALONE = ("timeout", "queue_limit", "max_runs", "spread")
+_ALONE = (*("timeout", "queue_limit", "max_runs", "spread", "decide_by", "pause_after_reviews"),)
 WINDOW = ("starts_at", "ends_at")
 _DIGITS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _JSON_HINT = 'Write JSON, as {"name": "value"}; text stands in double quotes.'
@@ -46,6 +46,8 @@ _PLACES = (
     ("retries.", ""),
     ("calendar.rule", "calendar_rule"),
     ("calendar", "calendar"),
+    ("probe.url", "probe_url"),
+    ("probe.task", "probe_task"),
     ("catch_up.policy", "catch_up_policy"),
     ("catch_up.window", "catch_up_window"),
     ("catch_up.limit", "catch_up_limit"),
@@ -118,6 +120,8 @@ def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
         "block_on_review": bool(typed.get("block_on_review")) and _may_be_reviewed(typed),
         "catch_up": {name: value for name, value in catch_up.items() if value is not None},
         **({"queue": typed["queue"]} if typed.get("queue") else {}),
+        "probe": _probe(typed, problems),
+        "critical": bool(typed.get("critical")),
     }
 
 
@@ -136,6 +140,9 @@ def typed_of(definition: Definition) -> dict[str, str]:
         "block_on_review": "on" if d.block_on_review else "",
         "catch_up_policy": d.catch_up_policy,
         "queue": d.queue,
+        "probe_url": (d.probe or {}).get("url", ""),
+        "probe_task": (d.probe or {}).get("task", ""),
+        "critical": "on" if d.critical else "",
         "calendar": d.calendar_use.name if d.calendar_use else "",
         "calendar_rule": d.calendar_use.rule if d.calendar_use else "",
         **{name: _shown(getattr(d, name)) for name in (*NUMBERS, *WINDOW)},
@@ -188,6 +195,14 @@ def _target(typed: Typed, problems: list[Problem]) -> object:
             }
         case _:
             return None
+
+
+def _probe(typed: Typed, problems: list[Problem]) -> dict[str, str] | None:
+    url, task = typed.get("probe_url", "").strip(), typed.get("probe_task", "")
+    if url and task:
+        hint = "Empty one of the two."
+        problems.append(Problem("probe.task", "cannot go together with a URL.", hint))
+    return {"url": url} if url else {"task": task} if task else None
 
 
 def _headers(text: str, problems: list[Problem]) -> dict[str, str]:

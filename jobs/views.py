@@ -30,9 +30,10 @@ from jobs import (
 )
 from jobs.definitions import DefinitionError
 from jobs.foresight_views import SCHEDULE_FIELDS, pause_context
-from jobs.forms import JobForm, PauseForm, SkipForm
+from jobs.forms import JobForm
 from jobs.models import Job, Team
 from jobs.page_door import acts, job_for, page, person
+from jobs.pause_forms import PauseForm, SkipForm
 from jobs.previews import Preview
 from jobs.roles import Act
 from jobs.version_lines import lines

@@ -9,9 +9,9 @@ from uuid import UUID
 from django import forms
 from django.http import QueryDict
 
-from jobs.forms import PauseForm
 from jobs.models import Job, Team
 from jobs.models.hold import BY_POLICY, CHOICES, DROP, FIRE
+from jobs.pause_forms import PauseForm
 
 WHOLE = "*"
 WORDS = ((BY_POLICY, "By its policy"), (FIRE, "Fire all"), (DROP, "Drop all"))

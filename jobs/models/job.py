@@ -63,6 +63,11 @@ class Job(models.Model):
     paused = models.BooleanField(default=False)
     paused_until = models.DateTimeField(null=True, blank=True)
     paused_reason = models.TextField(blank=True, default="")
+    # What its runs in review go by (jobs/probes.py); seconds from when one came there.
+    probe = models.JSONField(null=True, blank=True)
+    decide_by = models.PositiveIntegerField(null=True, blank=True)
+    pause_after_reviews = models.PositiveIntegerField(null=True, blank=True)
+    critical = models.BooleanField(default=False)
     deleted_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
     version = models.PositiveIntegerField(default=1)
@@ -83,6 +88,13 @@ class Job(models.Model):
                 fields=("zone_data",),
                 condition=models.Q(deleted_at=None) & ~models.Q(zone_data=""),
                 name="jobs_by_zone_data",
+            ),
+            models.Index(
+                fields=("id",),
+                condition=models.Q(
+                    pause_after_reviews__isnull=False, paused=False, deleted_at=None
+                ),
+                name="jobs_that_pause_themselves",
             ),
             models.Index(
                 fields=("calendar", "id"),

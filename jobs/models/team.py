@@ -28,6 +28,11 @@ class Team(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
+    # Some acts of one person wait for a second one (runs/approvals.py).
+    two_pairs_of_eyes = models.BooleanField(
+        default=False,
+        help_text="A run again under a new key, and the replay of many, wait for a second person.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects: ClassVar[models.Manager[Team]] = TeamQuerySet.as_manager()

@@ -100,6 +100,18 @@ def test_what_is_required(field: str) -> None:
         ({"queue_limit": 1001}, "queue_limit"),
         ({"completion": "callback"}, "completion"),
         ({"spread": 86_401}, "spread"),
+        ({"probe": "https://ledger.example/did"}, "probe"),
+        ({"probe": {}}, "probe"),
+        ({"probe": {"url": "https://a.example", "task": "pay"}}, "probe"),
+        ({"probe": {"url": "ledger"}}, "probe.url"),
+        ({"probe": {"url": "http://127.0.0.1/did"}}, "probe.url"),
+        ({"probe": {"url": 7}}, "probe.url"),
+        ({"probe": {"task": "nobody"}}, "probe.task"),
+        ({"probe": {"task": ["pay"]}}, "probe.task"),
+        ({"decide_by": 0}, "decide_by"),
+        ({"decide_by": "soon"}, "decide_by"),
+        ({"pause_after_reviews": 1001}, "pause_after_reviews"),
+        ({"critical": "very"}, "critical"),
     ],
 )
 def test_bad_input_names_its_field(changes: dict[str, Any], field: str) -> None:

@@ -81,6 +81,8 @@ def test_a_job_is_registered_with_its_defaults_written_out(api: Api, editor: Use
         "paused_until": None,
         "paused_reason": "",
         "calendar": None,
+        **dict.fromkeys(("probe", "decide_by", "pause_after_reviews")),
+        "critical": False,
         "next_due_at": canonical_instant(Due.objects.get().at),
     }
     assert JobVersion.objects.get().by == editor

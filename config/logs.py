@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import structlog
+
+
+def _with_process(_logger: Any, _method: str, event: Any) -> Any:
+    """Which process says so: the children of a worker share one stream."""
+    event["pid"] = os.getpid()
+    return event
+
 
 _SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
+    _with_process,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
     structlog.processors.format_exc_info,
 ]

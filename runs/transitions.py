@@ -6,12 +6,14 @@ token. Losing the race is a normal return. Each move that won emits one event.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 import structlog
+from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest, Now
 
@@ -61,6 +63,11 @@ def _earliest(send_in: float) -> Greatest:
 
 
 def told(to: State, run_ids: Iterable[UUID], **facts: Any) -> None:
-    """The one place where a transition becomes a log line (and, later, a metric)."""
+    """The one place where a transition becomes a log line (and, later, a metric): once it is
+    committed, so that none is told that did not take place."""
+    transaction.on_commit(partial(_log, to, list(run_ids), facts))
+
+
+def _log(to: State, run_ids: Iterable[UUID], facts: Mapping[str, Any]) -> None:
     for run_id in run_ids:
         log.info(f"run.{to.lower()}", run=str(run_id), **facts)

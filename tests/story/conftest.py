@@ -17,6 +17,7 @@ from jobs.addresses import AllowList
 from jobs.definitions import Known
 from jobs.models import Job, Team
 from tests import virtual_clock
+from tests.model import conformance
 from tests.story.processes import Product, empty_queue, on_database
 from tests.virtual_clock import VirtualClock
 
@@ -51,6 +52,7 @@ def product(
             product.end()
             # Shown by pytest where the test failed, dropped where it passed.
             print(product.logs())
+        assert not conformance.of_logs(product.told()).unexplained
 
 
 @pytest.fixture

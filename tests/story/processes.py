@@ -89,6 +89,10 @@ class Product:
                 if line.startswith("{") and isinstance(found := _json(line), dict):
                     yield found
 
+    def told(self) -> list[Path]:
+        """The log of every process that was started."""
+        return sorted(self.folder.glob("*.log"))
+
     def logs(self) -> str:
         """The end of every log, for a failure."""
         return "\n".join(
@@ -105,7 +109,7 @@ class Product:
         environment: Mapping[str, str] | None = None,
         clock: int = 0,
     ) -> Child:
-        log = self.folder / f"{name}{len(self.children)}.log"
+        log = self.folder / f"{name}{len(self.told())}.log"
         env = {**self._env(), **(environment or {})}
         wrong = ["faketime", "-m", "-f", f"{clock:+}s"] if clock else []
         child = Child([*wrong, sys.executable, "-m", module, *words], log=log, env=env)

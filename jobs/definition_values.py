@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
@@ -13,6 +13,10 @@ from jobs.plans import Plan
 
 POLICIES = ("last", "all", "none", "ask")
 HOUR, DAY, WEEK = 3600, 86_400, 604_800
+COMPLETIONS = ("answer", "callback")
+LONGEST_DEADLINE = 30 * DAY
+REFUSALS = (300, 599)  # the statuses that may mean «nothing was done»
+MOST_REFUSALS = 20
 MOST_RUNS = 1_000_000  # of `max_runs`
 MOST_SKIPPED = 1000  # of `skip_next`
 MOST_REVIEWS = 1000  # of `pause_after_reviews`
@@ -46,6 +50,10 @@ class Definition:
     cap: int = HOUR
     retry_unsent: bool = False
     timeout: int = 300
+    completion: str = "answer"
+    deadline: int = DAY
+    refusal_codes: Sequence[int] = ()
+    late_after: int = 30
     overlap: str = "queue"
     block_on_review: bool = True
     queue_limit: int = 100

@@ -5,7 +5,6 @@ Every door reads a job through `read`, so that each refuses the same input in th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from itertools import islice
@@ -16,6 +15,7 @@ from jobs.calendars import RULES, Calendar, Rule, Use
 from jobs.definition_errors import DefinitionError as DefinitionError
 from jobs.definition_errors import Problem as Problem
 from jobs.definition_values import ALONE as ALONE
+from jobs.definition_values import COMPLETIONS, LONGEST_DEADLINE, MOST_REFUSALS, REFUSALS
 from jobs.definition_values import DAY as DAY
 from jobs.definition_values import HOUR as HOUR
 from jobs.definition_values import MOST_REVIEWS as MOST_REVIEWS
@@ -33,11 +33,6 @@ from jobs.reading import NAME_LENGTH as NAME_LENGTH
 from jobs.reading import TEXT_LENGTH as TEXT_LENGTH
 from jobs.reading import Reader
 from jobs.schedule_errors import short
-
-# Fields of the design that a later version brings, with the one value that says «as today».
-_LATER: dict[str, Any] = {
-    "completion": "answer",
-}
 
 
 def read(
@@ -123,6 +118,10 @@ class _Reader(Reader):
             "cap": self.number(retries, "retries.cap", HOUR, 1, WEEK),
             "retry_unsent": self.flag(data, "retry_unsent"),
             "timeout": self.number(data, "timeout", 300, 1, HOUR),
+            "completion": self.choice(data, "completion", "answer", COMPLETIONS),
+            "deadline": self.number(data, "deadline", DAY, 1, LONGEST_DEADLINE),
+            "refusal_codes": self.numbers(data, "refusal_codes", *REFUSALS, most=MOST_REFUSALS),
+            "late_after": self.number(data, "late_after", 30, 1, DAY),
             "overlap": self.choice(data, "overlap", "skip" if safe else "queue", overlaps.OVERLAPS),
             "block_on_review": self.flag(data, "block_on_review", default=not safe),
             "queue_limit": self.number(data, "queue_limit", 100, 1, overlaps.MOST_WAITING),
@@ -155,6 +154,7 @@ class _Reader(Reader):
             self.problem("overlap", message, hint)
         self.unknown(data)
         self.spread(found)
+        self.callback(found)
         self.pause(found)
         if not self.problems:
             self.window(Definition(**found).plan)
@@ -236,6 +236,16 @@ class _Reader(Reader):
             hint = f"Choose at most {found['catch_up_window']}, or a longer catch_up.window."
             self.problem("spread", "is longer than the catch-up window.", hint)
 
+    def callback(self, found: Mapping[str, Any]) -> None:
+        """Who reports by a call of his own was called over HTTP, and has longer than the call."""
+        if found["completion"] != "callback" or found["target"] is None:
+            return
+        if not isinstance(found["target"], targets.HttpTarget):
+            self.problem("completion", "callback is for HTTP targets.", "Say answer.")
+        if found["deadline"] < found["timeout"]:
+            hint = f"Choose at least {found['timeout']}."
+            self.problem("deadline", "is over before the time-out of the call.", hint)
+
     def pause(self, found: Mapping[str, Any]) -> None:
         """An end and a reason belong to a pause, a reason for skipping to moments to skip."""
         until = found["paused_until"]
@@ -270,17 +280,9 @@ class _Reader(Reader):
             return None
 
     def unknown(self, data: Mapping[str, Any]) -> None:
-        for name, given in data.items():
-            if name in _FIELDS:
-                continue
-            if name not in _LATER:
+        for name in data:
+            if name not in _FIELDS:
                 self.problem(str(name)[:80], "is unknown.", f"Known: {', '.join(self.fields)}.")
-            elif given != _LATER[name] or type(given) is not type(_LATER[name]):
-                self.problem(
-                    name,
-                    "is not available in this version.",
-                    f"Leave it out, or say {json.dumps(_LATER[name])}.",
-                )
 
 
 _RULES: dict[str, Rule] = {rule: rule for rule in RULES}
@@ -292,4 +294,6 @@ _FIELDS = (
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
     return canonical_instant(value) if isinstance(value, datetime) else value

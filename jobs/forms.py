@@ -117,6 +117,29 @@ class JobForm(forms.Form):
     max_attempts = text("Attempts at most", "Empty: 5.", inputmode="numeric")
     backoff = text("First wait (s)", "Doubles each time. Empty: 10.", inputmode="numeric")
     cap = text("Longest wait (s)", "Empty: 3600.", inputmode="numeric")
+    completion = _select(
+        "It is done when",
+        (
+            ("answer", "the target answers 2xx"),
+            ("callback", "the target reports, after it has answered 202"),
+        ),
+        "A target that takes longer than a call reports by a call of its own.",
+    )
+    deadline = text(
+        "Deadline (s)",
+        "Until when the target may report, or say «not yet». Empty: a day.",
+        inputmode="numeric",
+    )
+    refusal_codes = text(
+        "Nothing was done on",
+        "Statuses by which the target refuses for good, as 409, 503. 4xx mostly do anyway.",
+        inputmode="numeric",
+    )
+    late_after = text(
+        "Late after (s)",
+        "Due so long and not started counts as late. Empty: 30.",
+        inputmode="numeric",
+    )
     retry_unsent = forms.BooleanField(
         label="Try again by itself what surely was never sent", required=False
     )

@@ -20,9 +20,13 @@ Typed = Mapping[str, str]
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}
 NUMBERS = (
     *("max_attempts", "backoff", "cap", "timeout", "queue_limit", "max_runs", "spread"),
-    *("catch_up_window", "catch_up_limit", "decide_by", "pause_after_reviews"),
+    *("deadline", "late_after", "catch_up_window", "catch_up_limit"),
+    *("decide_by", "pause_after_reviews"),
 )
-_ALONE = (*("timeout", "queue_limit", "max_runs", "spread", "decide_by", "pause_after_reviews"),)
+_ALONE = (
+    *("timeout", "queue_limit", "max_runs", "spread", "deadline", "late_after"),
+    *("decide_by", "pause_after_reviews"),
+)
 WINDOW = ("starts_at", "ends_at")
 _DIGITS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _JSON_HINT = 'Write JSON, as {"name": "value"}; text stands in double quotes.'
@@ -114,6 +118,8 @@ def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
         **({} if answer is None else {"idempotent": answer}),
         "retries": numbers,
         "retry_unsent": bool(typed.get("retry_unsent")),
+        "completion": typed.get("completion") or "answer",
+        "refusal_codes": _codes(typed.get("refusal_codes", "")),
         **alone,
         **window_of(typed),
         **({"overlap": typed["overlap"]} if typed.get("overlap") else {}),
@@ -136,6 +142,8 @@ def typed_of(definition: Definition) -> dict[str, str]:
         **_typed_target(targets.masked(d.target)),
         "idempotent": "yes" if d.idempotent else "no",
         "retry_unsent": "on" if d.retry_unsent else "",
+        "completion": d.completion,
+        "refusal_codes": ", ".join(map(str, d.refusal_codes)),
         "overlap": d.overlap,
         "block_on_review": "on" if d.block_on_review else "",
         "catch_up_policy": d.catch_up_policy,
@@ -159,6 +167,10 @@ def _shown(value: object) -> str:
 def number(text: str) -> int | str:
     """A whole number where the text is one (of a size that any field could hold)."""
     return int(text) if _DIGITS.fullmatch(text.strip()) else text
+
+
+def _codes(text: str) -> list[int | str]:
+    return [number(part) for part in text.replace(",", " ").split()]
 
 
 def _may_be_reviewed(typed: Typed) -> bool:

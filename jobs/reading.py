@@ -72,6 +72,20 @@ class Reader:
         self.problem(path, f"must be a whole number from {least} to {most}.")
         return default
 
+    def numbers(
+        self, data: Mapping[str, Any], field: str, least: int, high: int, *, most: int
+    ) -> tuple[int, ...]:
+        """A list of at most so many whole numbers, sorted and each once; null: none."""
+        given = data.get(field)
+        if given is None:
+            return ()
+        whole = isinstance(given, list) and all(type(number) is int for number in given)
+        if whole and len(given) <= most and all(least <= number <= high for number in given):
+            return tuple(sorted(set(given)))
+        what = f"must be a list of at most {most} whole numbers from {least} to {high}."
+        self.problem(field, what)
+        return ()
+
     def choice(
         self, data: Mapping[str, Any], path: str, default: str, choices: Collection[str]
     ) -> str:

@@ -23,7 +23,7 @@ _CONNECTION = frozenset(
 _OURS = re.compile(r"idempotency-key|(?:onebeat|webhook)-.*")
 _SECRET = re.compile(
     r"authorization|cookie|token|secret|passw|api-?key|access-?key|private-?key|credential"
-    r"|^x-auth$|^auth$"
+    r"|^x-auth$|^auth$|^onebeat-callback$"
 )
 
 

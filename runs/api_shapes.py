@@ -28,6 +28,8 @@ COLUMNS = (
     "hold_id",
     "let_past_at",
     "stop_asked_at",
+    "accepted_at",
+    "lease_until",
     "not_before",
     "created_at",
     "sent_at",
@@ -57,6 +59,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "hold": run.hold_id and str(run.hold_id),
         "let_past_at": instant(run.let_past_at),
         "stop_asked_at": instant(run.stop_asked_at),
+        "report_until": instant(run.report_until),
         "not_before": instant(run.not_before),
         "created_at": instant(run.created_at),
         "sent_at": instant(run.sent_at),
@@ -120,6 +123,7 @@ def _of_attempt(attempt: Attempt) -> dict[str, Any]:
         "reason": attempt.reason,
         "sent": attempt.sent,
         "answer": attempt.answer,
+        "reported_at": instant(attempt.reported_at),
         "late": attempt.late,
     }
 

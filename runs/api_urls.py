@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import api, backfill_api, holds_api, keys_api
+from runs import api, backfill_api, holds_api, keys_api, reports_api
 
 urlpatterns = [
     path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
@@ -25,6 +25,9 @@ urlpatterns = [
     path("runs/<uuid:run_id>/replay/", api.ReplayDoor.as_view(), name="api-run-replay"),
     path("runs/<uuid:run_id>/cancel/", api.CancelDoor.as_view(), name="api-run-cancel"),
     path("runs/<uuid:run_id>/discard/", api.DiscardDoor.as_view(), name="api-run-discard"),
+    path(
+        "runs/<uuid:run_id>/complete/", reports_api.CompleteDoor.as_view(), name="api-run-complete"
+    ),
     path("holds/", holds_api.HoldsDoor.as_view(), name="api-holds"),
     path("holds/<uuid:hold_id>/", holds_api.HoldDoor.as_view(), name="api-hold"),
     path("holds/<uuid:hold_id>/owed/", holds_api.OwedDoor.as_view(), name="api-hold-owed"),

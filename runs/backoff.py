@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
+DEFAULT = 10.0  # seconds, where the wait cannot be worked out
+SHORTEST_LATER = 1.0  # seconds until a target that said «later» is asked again
 _MOST_DOUBLINGS = 40  # 2**40 times any base is past every cap; no overflow on the way
 
 
@@ -13,5 +17,8 @@ def delay(failures: int, *, base: float, cap: float, dice: float) -> float:
 
 
 def asked_for(wait: float, *, cap: float) -> float:
-    """Seconds to wait when the target said how long (Retry-After), within the job's cap."""
+    """Seconds to wait when the target said how long (Retry-After), within the job's cap. Raises
+    ValueError for what is no number."""
+    if math.isnan(wait):
+        raise ValueError("The wait that was asked for is no number.")
     return min(max(wait, 0.0), cap)

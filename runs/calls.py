@@ -17,12 +17,13 @@ from runs.targets import http, task
 from runs.targets.prepared import NotSent, Prepared
 
 
-def prepare(run: Run) -> Prepared:
-    """The call of this attempt, ready to be performed; raises NotSent. Close it in the end."""
+def prepare(run: Run, *, callback: str = "") -> Prepared:
+    """The call of this attempt, ready to be performed; raises NotSent. Close it in the end.
+    `callback`: the secret by which its target may report later."""
     match targets.load(run.snapshot):
         case HttpTarget() as target:
             _check_filled(target)
-            return http.prepare(_http(run, target), allow=_allowed())
+            return http.prepare(_http(run, target, callback), allow=_allowed())
         case TaskTarget() as target:
             context = RunContext(run.key, str(run.id), str(run.job_id), run.due_at, run.attempt)
             call = task.Call(target, context)
@@ -37,7 +38,7 @@ def _check_filled(target: HttpTarget) -> None:
         raise NotSent(str(error), for_good=True) from error
 
 
-def _http(run: Run, target: HttpTarget) -> http.Call:
+def _http(run: Run, target: HttpTarget, callback: str) -> http.Call:
     try:
         return http.Call(
             target=_unsealed(target),
@@ -47,6 +48,8 @@ def _http(run: Run, target: HttpTarget) -> http.Call:
             due_at=run.due_at,
             attempt=run.attempt,
             timeout=float(run.timeout),
+            refusal_codes=run.refusal_codes or (),
+            callback=callback,
             signing_secret=sealing.unseal(run.job.signing_secret, settings.SEALING_KEYS),
         )
     except sealing.SealingError as error:

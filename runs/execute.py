@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from runs import persist, settle, start
+from runs import persist, reports, settle, start
 from runs.calls import prepare
 from runs.faults import fault
 from runs.lease import Grant, Lease
@@ -46,7 +46,8 @@ def run(run_id: UUID, *, worker: str) -> State | None:
         outcome = _carry_out(grant, lease)
     if outcome is None:
         return None
-    state = _until_heard(lambda: settle.attempt(run_id, grant.token, outcome))
+    tell = reports.wait_for if outcome.kind is Kind.ACCEPTED else settle.attempt
+    state = _until_heard(lambda: tell(run_id, grant.token, outcome))
     fault("result.after_commit")
     return state
 
@@ -65,14 +66,15 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
     if not grant.key_is_free:
         return Outcome(Kind.REFUSED, Effect.MAYBE, "Its key is recorded as done already.")
     run = Run.objects.select_related("job").get(id=grant.run_id)
+    callback = reports.new_secret(grant.token) if run.completion == "callback" else ""
     try:
         fault("prepare.failed", NotSent)
-        prepared = prepare(run)
+        prepared = prepare(run, callback=callback)
     except NotSent as refused:
         kind = Kind.REFUSED if refused.for_good else Kind.NOT_SENT
         return Outcome(kind, Effect.NONE, refused.reason)
     with closing(prepared):
-        if not lease.good or not _intend(grant, prepared.sent):
+        if not lease.good or not _intend(grant, prepared.sent, reports.digest(callback)):
             log.warning("run.no_intent", run=str(grant.run_id), token=grant.token)
             return _STOPPED_IN_TIME if _asked_to_stop(grant) else None
         lease.when_asked_to_stop(prepared.stop)
@@ -94,7 +96,7 @@ def _asked_to_stop(grant: Grant) -> bool:
     return held.filter(state=State.RUNNING, stop_asked_at__isnull=False).exists()
 
 
-def _intend(grant: Grant, sent: dict[str, object]) -> bool:
+def _intend(grant: Grant, sent: dict[str, object], callback_digest: str = "") -> bool:
     margin = timedelta(seconds=settings.LEASE / 3)
 
     def write() -> bool:
@@ -111,7 +113,7 @@ def _intend(grant: Grant, sent: dict[str, object]) -> bool:
             ).update(intent_at=now)
             if won:
                 Attempt.objects.filter(run_id=grant.run_id, number=grant.token).update(
-                    intent_at=now, sent=sent
+                    intent_at=now, sent=sent, callback_digest=callback_digest
                 )
         fault("intent.commit_unknown")
         return bool(won)

@@ -16,7 +16,8 @@ from runs.idempotency import key_of_moment
 # table to find a batch, and a fire would cost by what is registered, not by what is due.
 _SNAPSHOT_OF_JOB = """
        coalesce(b.snapshot, j.target), j.idempotent, j.max_attempts, j.backoff, j.cap,
-       j.retry_unsent, j.timeout, j.queue
+       j.retry_unsent, j.timeout, j.queue, j.completion, j.deadline,
+       nullif(j.refusal_codes, '[]')
   from born b join jobs_job j on j.id = b.job_id and j.version = b.version
  where j.id = any(%(jobs)s::uuid[])
 """
@@ -24,7 +25,10 @@ _SNAPSHOT_OF_VERSION = """
        coalesce(b.snapshot, v.definition->'target'), (v.definition->>'idempotent')::boolean,
        (v.definition->'retries'->>'max_attempts')::int, (v.definition->'retries'->>'backoff')::int,
        (v.definition->'retries'->>'cap')::int, (v.definition->>'retry_unsent')::boolean,
-       (v.definition->>'timeout')::int, v.definition->>'queue'
+       (v.definition->>'timeout')::int, v.definition->>'queue',
+       coalesce(v.definition->>'completion', 'answer'),
+       coalesce((v.definition->>'deadline')::int, 86400),
+       nullif(v.definition->'refusal_codes', '[]')
   from born b
   join jobs_job j on j.id = b.job_id and j.version <> b.version
   join jobs_jobversion v on v.job_id = b.job_id and v.number = b.version
@@ -44,7 +48,8 @@ insert into runs_run
        (id, job_id, job_version, key, origin, backfill_id, hold_id, due_at, state, review_class,
         reason, skipped_until, skipped_count, blocked_by, utc_offset, serial, effect, attempt,
         failures, sends, created_at, not_before, send_at, finished_at, snapshot, idempotent,
-        max_attempts, backoff, cap, retry_unsent, timeout, queue)
+        max_attempts, backoff, cap, retry_unsent, timeout, queue, completion, deadline,
+        refusal_codes)
 select b.id, b.job_id, b.version, b.key, b.origin, b.backfill_id, b.hold_id, b.due_at, b.state,
        b.review_class, b.reason,
        b.skipped_until, b.skipped_count, b.blocked_by, b.utc_offset,

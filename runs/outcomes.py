@@ -26,6 +26,7 @@ class Kind(StrEnum):
     FAILED = "failed"
     UNKNOWN = "unknown"
     LATER = "later"
+    ACCEPTED = "accepted"  # no ending: the target will report by itself
     LOST = "lost"
     STOPPED = "stopped"
 
@@ -76,16 +77,19 @@ def of_answer(
     key: str,
     now: datetime,
     refusal_codes: Collection[int] = (),
+    by_callback: bool = False,
     truncated: bool = False,
     secrets: Collection[str] = (),
 ) -> Outcome:
     """What an HTTP answer means. `now` (aware) reads a Retry-After that is a date;
     `refusal_codes` are the statuses by which this job's target says that nothing was done;
-    `secrets` are cut from the answer that is kept.
+    `by_callback`: whether it may report later, by a call of its own; `secrets` are cut from the
+    answer that is kept.
 
     | answer | kind | effect |
     |---|---|---|
-    | 2xx | succeeded | done |
+    | 202, and it may report | accepted | maybe |
+    | other 2xx | succeeded | done |
     | a refusal code of the job's | refused | none |
     | 409 that echoes our key | later | maybe: it is at work there |
     | 429 | failed, waits as Retry-After says | none: turned away at the door |
@@ -94,7 +98,10 @@ def of_answer(
     | other 4xx | refused | none |
     """
     lower = {name.lower(): value for name, value in headers.items()}
-    kind, effect = _meaning(status, lower, key, refusal_codes)
+    if by_callback and status == HTTPStatus.ACCEPTED:
+        kind, effect = Kind.ACCEPTED, Effect.MAYBE
+    else:
+        kind, effect = _meaning(status, lower, key, refusal_codes)
     return Outcome(
         kind,
         effect,
@@ -131,6 +138,8 @@ def _reason(status: int, kind: Kind) -> str:
     match kind, status:
         case Kind.LATER, _:
             return f"{answered} with our key: it is still at work on this run."
+        case Kind.ACCEPTED, _:
+            return f"{answered}: it will report by itself."
         case Kind.REFUSED, 410:
             return f"{answered}: it is gone for good."
         case Kind.REFUSED, 422:

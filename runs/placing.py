@@ -126,6 +126,7 @@ def _with(situation: Situation, birth: Birth) -> Situation:
             return situation
 
 
+# Of one whose target will report nobody works here: its lease is over, and rescue ends it.
 # Blocks where somebody else has a run just now: at most as long as a broker takes to confirm.
 _STOP = """
 update runs_run
@@ -133,7 +134,9 @@ update runs_run
        state = case when state = 'RUNNING' then state else 'CANCELLED' end,
        finished_at = case when state = 'RUNNING' then null else %(now)s::timestamptz end,
        reason = case when state = 'RUNNING' then reason else %(reason)s end,
-       send_at = null
+       send_at = null,
+       lease_until = case when accepted_at is null then lease_until
+                          when state = 'RUNNING' then %(now)s::timestamptz end
  where id = any(%(runs)s) and idempotent
    and state in ('CLAIMED', 'ENQUEUED', 'RETRYING', 'RUNNING')
 returning id, state

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import asdict
-from datetime import datetime
 from uuid import UUID
 
 import structlog
 from django.db import transaction
+from django.db.models import Min
 from django.db.models.functions import Now
 
 from jobs import clock, editing
@@ -54,7 +54,7 @@ def _settled(run: Run, outcome: Outcome) -> State | None:
     current = run if job is None else _running(run.id, run.attempt)
     if current is None:
         return None
-    verdict = verdicts.of(outcome, facts(current, clock.now()), dice=_dice())
+    verdict = _verdict(current, outcome)
     if not _move(current, verdict):
         return None
     _end_attempt(run.id, run.attempt, outcome)
@@ -62,6 +62,35 @@ def _settled(run: Run, outcome: Outcome) -> State | None:
         idempotency.finish(run.key, run.attempt, outcome.answer)
     _let_others_go(job, verdict.state)
     return verdict.state
+
+
+def reported(run_id: UUID, token: int, outcome: Outcome) -> State | None:
+    """The state the run went to by its target's own report on attempt `token`; None where that is
+    not waited for any more: a first report is then kept as late evidence."""
+    run = _running(run_id, token)
+    told = Attempt.objects.filter(run_id=run_id, number=token, reported_at=None)
+    with transaction.atomic():
+        moved = _settled(run, outcome) if run else None
+        if moved:
+            told.update(reported_at=Now())
+    if moved is None and told.update(reported_at=Now()):
+        _keep(run_id, token, outcome)
+    return moved
+
+
+def _verdict(run: Run, outcome: Outcome) -> Verdict:
+    age = _asked_for(run) if outcome.kind is Kind.LATER else 0.0
+    verdict = verdicts.of(outcome, facts(run, age), dice=_dice())
+    if verdict.fault:
+        log.error("run.default_wait", run=str(run.id), wait=verdict.wait, why=verdict.fault)
+    return verdict
+
+
+def _asked_for(run: Run) -> float:
+    """Seconds since the first attempt, or the first since a person sent it once more."""
+    decided = run.decisions.order_by("-at").values_list("attempt", flat=True).first() or 0
+    since = run.attempts.filter(number__gt=decided).aggregate(first=Min("started_at"))["first"]
+    return (clock.now() - since).total_seconds() if since else 0.0
 
 
 def _in_turn(run: Run) -> Job | None:
@@ -92,29 +121,40 @@ def lost(run_id: UUID, token: int) -> State | None:
             id=run_id, attempt=token, state=State.RUNNING, lease_until__lt=Now()
         )
         run = silent.select_for_update(skip_locked=True).first()
-        state = _lost(run, clock.now()) if run else None
+        state = _lost(run) if run else None
         if state:
             _let_others_go(job, state)
     return state
 
 
-def _lost(run: Run, now: datetime) -> State | None:
-    begun = run.intent_at is not None
-    outcome = Outcome(
-        Kind.LOST,
-        Effect.MAYBE if begun or run.idempotent else Effect.NONE,
-        "The worker fell silent "
-        + ("after it had begun: nobody can prove what happened." if begun else "before it began."),
-    )
-    verdict = verdicts.of(outcome, facts(run, now), dice=_dice())
+def _lost(run: Run) -> State | None:
+    outcome = _silence(run)
+    verdict = _verdict(run, outcome)
     if not _move(run, verdict):
         return None
     _end_attempt(run.id, run.attempt, outcome)
     return verdict.state
 
 
-def facts(run: Run, now: datetime) -> Facts:
-    """What a verdict on this run depends on."""
+def _silence(run: Run) -> Outcome:
+    """What is known of a run whose lease is over."""
+    if run.accepted_at is not None and run.stop_asked_at is not None:
+        reason = "The target had accepted it; its report is not waited for."
+        return Outcome(Kind.STOPPED, Effect.MAYBE, reason)
+    if run.accepted_at is not None:
+        reason = "The target had accepted it, and has not reported by the deadline."
+        return Outcome(Kind.UNKNOWN, Effect.MAYBE, reason)
+    begun = run.intent_at is not None
+    return Outcome(
+        Kind.LOST,
+        Effect.MAYBE if begun or run.idempotent else Effect.NONE,
+        "The worker fell silent "
+        + ("after it had begun: nobody can prove what happened." if begun else "before it began."),
+    )
+
+
+def facts(run: Run, age: float) -> Facts:
+    """What a verdict on this run depends on; `age` as the verdict has it."""
     return Facts(
         idempotent=run.idempotent,
         retry_unsent=run.retry_unsent,
@@ -125,7 +165,8 @@ def facts(run: Run, now: datetime) -> Facts:
         effect=Effect(run.effect),
         intent=run.intent_at is not None,
         stop_asked=run.stop_asked_at is not None,
-        age=(now - run.created_at).total_seconds(),
+        age=age,
+        deadline=run.deadline,
     )
 
 
@@ -143,12 +184,13 @@ def _move(run: Run, verdict: Verdict) -> bool:
 
 
 def _end_attempt(run_id: UUID, token: int, outcome: Outcome) -> None:
+    answer = {"answer": outcome.answer} if outcome.answer else {}  # else what came before stays
     Attempt.objects.filter(run_id=run_id, number=token, ended_at=None).update(
         ended_at=Now(),
         outcome=outcome.kind,
         effect=outcome.effect,
         reason=outcome.reason,
-        answer=outcome.answer,
+        **answer,
     )
 
 
@@ -158,11 +200,15 @@ def _too_late(run_id: UUID, token: int, outcome: Outcome) -> State | None:
     settled = Attempt.objects.filter(run_id=run_id, number=token, outcome=outcome.kind)
     if state := settled.values_list("run__state", flat=True).first():
         return State(state)
+    _keep(run_id, token, outcome)
+    return None
+
+
+def _keep(run_id: UUID, token: int, outcome: Outcome) -> None:
     kept = Attempt.objects.filter(run_id=run_id, number=token, late__isnull=True).update(
         late=asdict(outcome)
     )
     log.warning("run.late_evidence", run=str(run_id), token=token, kind=outcome.kind, kept=kept)
-    return None
 
 
 def _pause(job_id: UUID, reason: str) -> None:

@@ -42,7 +42,8 @@ _START = f"""
 update runs_run r
    set state = 'RUNNING', attempt = attempt + 1, lease_id = %(lease)s,
        lease_until = clock_timestamp() + %(length)s * interval '1 second',
-       started_at = clock_timestamp(), intent_at = null, send_at = null
+       started_at = clock_timestamp(), intent_at = null, accepted_at = null,
+       send_at = null
  where r.id = %(run)s and r.state = any(%(startable)s)
    and r.stop_asked_at is null
    and (r.not_before is null or r.not_before <= clock_timestamp())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from jobs.instants import canonical_instant
 from runs.decisions import said
 from runs.models import Attempt, Decision, Run
 from runs.states import Origin, State
@@ -29,6 +30,9 @@ def tell(run: Run, attempts: Iterable[Attempt], decisions: Iterable[Decision]) -
     found = [*_birth(run), *_sending(run)]
     for attempt in attempts:
         found += _attempt(attempt)
+    if run.accepted_at:
+        until = f"it reports by {canonical_instant(run.report_until)}" if run.report_until else ""
+        found.append(Entry(run.accepted_at, "running", "The target took it on", until))
     if run.stop_asked_at:
         detail = "the next moment came, and takes its place"
         found.append(Entry(run.stop_asked_at, "cancelled", "Asked to stop", detail))
@@ -65,6 +69,8 @@ def _attempt(attempt: Attempt) -> Iterator[Entry]:
     if attempt.intent_at:
         detail = "from here on it may have taken effect"
         yield Entry(attempt.intent_at, "running", f"{name} began the call", detail)
+    if attempt.reported_at:
+        yield Entry(attempt.reported_at, "running", f"{name}: its target reported")
     if attempt.ended_at:
         glyph = _GLYPHS.get(attempt.outcome, "failed")
         effect = f"effect: {attempt.effect}" if attempt.effect else ""

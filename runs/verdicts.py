@@ -5,13 +5,12 @@ The closed set of endings is matched here and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from runs import backoff
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import ReviewClass, State
-
-LATER_FOR = 86_400.0  # seconds in which «ask again later» is no failure
 
 
 @dataclass(frozen=True)
@@ -27,12 +26,14 @@ class Facts:
     effect: Effect
     intent: bool
     stop_asked: bool
-    age: float  # seconds since the run was claimed
+    age: float  # seconds since it was first attempted, of late: what `deadline` bounds
+    deadline: float = 86_400.0  # seconds in which «ask again later» is no failure
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The next state, with the columns that go with it. `wait`: seconds until it is sent."""
+    """The next state, with the columns that go with it. `wait`: seconds until it is sent;
+    `fault`: why that is the default one, for the log."""
 
     state: State
     effect: Effect
@@ -40,6 +41,7 @@ class Verdict:
     reason: str = ""
     wait: float = 0.0
     review_class: str = ""
+    fault: str = ""
 
 
 def of(outcome: Outcome, facts: Facts, *, dice: float) -> Verdict:
@@ -50,9 +52,8 @@ def of(outcome: Outcome, facts: Facts, *, dice: float) -> Verdict:
     if facts.stop_asked and (facts.idempotent or effect is Effect.NONE):
         reason = f"Stopped as asked. {outcome.reason}"
         return Verdict(State.CANCELLED, effect, facts.failures, reason)
-    if outcome.kind is Kind.LATER and facts.idempotent and facts.age < LATER_FOR:
-        wait = backoff.asked_for(outcome.retry_after or facts.backoff, cap=facts.cap)
-        return Verdict(State.RETRYING, effect, facts.failures, outcome.reason, wait)
+    if outcome.kind is Kind.LATER and facts.idempotent and facts.age < facts.deadline:
+        return _again(outcome, effect, facts.failures, lambda: _later(outcome, facts))
     failures = facts.failures + 1
     if not _may_repeat(outcome, facts):
         review_class = _class(outcome, facts)
@@ -66,9 +67,16 @@ def of(outcome: Outcome, facts: Facts, *, dice: float) -> Verdict:
         return Verdict(State.DEAD, effect, failures, outcome.reason)
     if outcome.kind is Kind.LOST and not facts.idempotent:
         return Verdict(State.CLAIMED, effect, failures, outcome.reason)
-    return Verdict(
-        State.RETRYING, effect, failures, outcome.reason, _wait(outcome, facts, failures, dice)
-    )
+    return _again(outcome, effect, failures, lambda: _wait(outcome, facts, failures, dice))
+
+
+def _again(outcome: Outcome, effect: Effect, failures: int, wait: Callable[[], float]) -> Verdict:
+    """To be tried again after `wait`; a fault in working that out ends no run."""
+    try:
+        seconds, fault = wait(), ""
+    except Exception as error:
+        seconds, fault = backoff.DEFAULT, f"{type(error).__name__}: {error}"
+    return Verdict(State.RETRYING, effect, failures, outcome.reason, seconds, fault=fault)
 
 
 def _may_repeat(outcome: Outcome, facts: Facts) -> bool:
@@ -85,12 +93,18 @@ def _class(outcome: Outcome, facts: Facts) -> ReviewClass:
             return ReviewClass.NOT_SENT
         case Kind.REFUSED:
             return ReviewClass.REFUSED
-        case Kind.FAILED if outcome.effect is Effect.NONE:  # 429: not now, and nothing was done
+        # 429, a task that is not ready: not now, and nothing was done
+        case Kind.FAILED | Kind.LATER if outcome.effect is Effect.NONE:
             return ReviewClass.REFUSED
         case Kind.FAILED | Kind.LATER:
             return ReviewClass.FAILED
         case _:
             return ReviewClass.UNKNOWN
+
+
+def _later(outcome: Outcome, facts: Facts) -> float:
+    asked = facts.backoff if outcome.retry_after is None else outcome.retry_after
+    return max(backoff.SHORTEST_LATER, backoff.asked_for(asked, cap=facts.cap))
 
 
 def _wait(outcome: Outcome, facts: Facts, failures: int, dice: float) -> float:

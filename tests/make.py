@@ -102,6 +102,9 @@ def run(job: Job, state: State = State.CLAIMED, **columns: Any) -> Run:
         "cap": job.cap,
         "retry_unsent": job.retry_unsent,
         "timeout": job.timeout,
+        "completion": job.completion,
+        "deadline": job.deadline,
+        "refusal_codes": job.refusal_codes or None,
         "queue": job.queue,
         "created_at": now,
     }

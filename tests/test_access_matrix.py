@@ -24,6 +24,7 @@ pytestmark = pytest.mark.django_db
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 NOBODY, OTHER_TEAM, OTHER_TOKEN = "nobody", "other team", "own person, other team's token"
+TARGET = "the target"  # whom the secret of an attempt lets in, and no token
 ROLES = ("viewer", "operator", "editor")
 
 # name of the route → method → the lowest role; a method that is not here is answered by 405
@@ -50,6 +51,7 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-run-replay": {"POST": "operator"},
     "api-run-discard": {"POST": "operator"},
     "api-run-cancel": {"POST": "operator"},
+    "api-run-complete": {"POST": "the target"},
     "api-key-step": {"GET": "viewer", "POST": "operator", "PUT": "operator"},
     "api-holds": {"GET": "viewer", "POST": "operator"},
     "api-hold": {"GET": "viewer"},
@@ -154,6 +156,8 @@ def api_of(who: str, team: Team) -> Api:
 
 def expected(route: str, method: str, who: str) -> set[int]:
     lowest = ROUTES[route][method]
+    if lowest == TARGET:
+        return {404}
     if who == NOBODY:
         return {401}
     if who in (OTHER_TEAM, OTHER_TOKEN) and route in SHARED:

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import models
 
 from jobs.calendars import RULES, Use
+from jobs.definition_values import COMPLETIONS, DAY
 from jobs.definitions import POLICIES
 from jobs.models.calendar import Calendar
 from jobs.models.team import Team
@@ -39,6 +40,10 @@ class Job(models.Model):
     cap = models.PositiveIntegerField()
     retry_unsent = models.BooleanField(default=False)
     timeout = models.PositiveIntegerField()
+    completion = models.CharField(max_length=8, default="answer", db_default="answer")
+    deadline = models.PositiveIntegerField(default=DAY, db_default=DAY)
+    refusal_codes = models.JSONField(default=list, db_default=[], blank=True)
+    late_after = models.PositiveIntegerField(default=30, db_default=30)
     overlap = models.CharField(max_length=9)
     block_on_review = models.BooleanField()
     queue_limit = models.PositiveIntegerField()
@@ -125,6 +130,9 @@ class Job(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(overlap__in=OVERLAPS), name="overlap_is_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(completion__in=COMPLETIONS), name="completion_is_known"
             ),
             models.CheckConstraint(
                 condition=~models.Q(overlap="cancel")

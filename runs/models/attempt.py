@@ -20,6 +20,9 @@ class Attempt(models.Model):
     worker = models.CharField(max_length=200)
     started_at = models.DateTimeField()
     intent_at = models.DateTimeField(null=True, blank=True)
+    # SHA-256, in hexadecimal, of the secret by which the target may report on this attempt.
+    callback_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
+    reported_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(max_length=10, blank=True, default="")
     effect = models.CharField(max_length=5, blank=True, default="")

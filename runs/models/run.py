@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar, Self
 from uuid import UUID
 
@@ -7,6 +8,7 @@ import uuid_utils.compat
 from django.db import models
 from django.db.models import Q
 
+from jobs.definition_values import DAY
 from jobs.models import Hold, Job, Team
 from jobs.roles import Act
 from runs.states import FINAL, Origin, ReviewClass, State
@@ -84,6 +86,9 @@ class Run(models.Model):
     cap = models.PositiveIntegerField()
     retry_unsent = models.BooleanField()
     timeout = models.PositiveIntegerField()
+    completion = models.CharField(max_length=8, default="answer", db_default="answer")
+    deadline = models.PositiveIntegerField(default=DAY, db_default=DAY)
+    refusal_codes = models.JSONField(null=True, blank=True)
     queue = models.CharField(max_length=60)
 
     attempt = models.PositiveIntegerField(default=0)
@@ -95,6 +100,8 @@ class Run(models.Model):
     lease_id = models.UUIDField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     intent_at = models.DateTimeField(null=True, blank=True)
+    # The target took it on and will report by itself: `lease_until` says until when.
+    accepted_at = models.DateTimeField(null=True, blank=True)
     stop_asked_at = models.DateTimeField(null=True, blank=True)
 
     created_at = models.DateTimeField()
@@ -200,6 +207,12 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+    @property
+    def report_until(self) -> datetime | None:
+        """Until when its target's report is waited for; None where none is."""
+        waits = self.state == State.RUNNING and self.accepted_at is not None
+        return self.lease_until if waits else None
 
     @property
     def is_final(self) -> bool:

@@ -30,7 +30,7 @@ class Call:
     `due_at` is None for a run by hand, `timeout` seconds for the whole call. A Standard
     Webhooks signature is made with `signing_secret`, and with `previous_secret` too while
     secrets are rotated; without either the call goes unsigned. `refusal_codes` as in
-    `outcomes.of_answer`.
+    `outcomes.of_answer`. With a `callback` secret the target may answer 202 and report later.
     """
 
     target: HttpTarget
@@ -43,13 +43,15 @@ class Call:
     signing_secret: str = ""
     previous_secret: str = ""
     refusal_codes: Collection[int] = ()
+    callback: str = ""
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """What must not be kept in evidence, though the target send it back."""
         headers = self.target.headers.items()
         named = tuple(value for name, value in headers if is_secret_header(name))
-        return (*named, *_signing_secrets(self))
+        callback = (self.callback,) if self.callback else ()
+        return (*named, *callback, *_signing_secrets(self))
 
 
 class PreparedRequest:
@@ -96,6 +98,7 @@ class PreparedRequest:
             key=self._call.key,
             now=self._now(),
             refusal_codes=self._call.refusal_codes,
+            by_callback=bool(self._call.callback),
             truncated=answer.truncated,
             secrets=self._call.secrets,
         )
@@ -160,6 +163,8 @@ def _run_headers(call: Call) -> dict[str, str]:
     }
     if call.due_at is not None:
         headers["Onebeat-Scheduled-For"] = canonical_instant(call.due_at)
+    if call.callback:
+        headers["Onebeat-Callback"] = call.callback
     return headers
 
 

@@ -98,7 +98,7 @@ def test_what_is_required(field: str) -> None:
         ({"block_on_review": 1}, "block_on_review"),
         ({"queue_limit": 0}, "queue_limit"),
         ({"queue_limit": 1001}, "queue_limit"),
-        ({"completion": "callback"}, "completion"),
+        ({"completion": "later"}, "completion"),
         ({"spread": 86_401}, "spread"),
         ({"probe": "https://ledger.example/did"}, "probe"),
         ({"probe": {}}, "probe"),

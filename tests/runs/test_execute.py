@@ -173,10 +173,10 @@ def test_a_run_taken_away_meanwhile_begins_no_effect(
     handler(lambda: pytest.fail("must not be called"))
     run = waiting(idempotent=False)
 
-    def taken_while_preparing(of: Run) -> Any:
+    def taken_while_preparing(of: Run, **how: Any) -> Any:
         Run.objects.filter(id=of.id).update(lease_until=clock.now() - timedelta(seconds=1))
         assert rescue.silent_workers() == 1
-        return calls.prepare(of)
+        return calls.prepare(of, **how)
 
     monkeypatch.setattr("runs.execute.prepare", taken_while_preparing)
     run = carried_out(run)

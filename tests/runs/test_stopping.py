@@ -103,9 +103,9 @@ def test_one_that_is_asked_before_its_intent_begins_no_effect(
     run = make.run(job(), State.ENQUEUED)
     prepare = calls.prepare
 
-    def prepared(of: Run) -> Any:
+    def prepared(of: Run, **how: Any) -> Any:
         ask(of.id)
-        return prepare(of)
+        return prepare(of, **how)
 
     monkeypatch.setattr(execute, "prepare", prepared)
     assert execute.run(run.id, worker="w") is State.CANCELLED

@@ -22,6 +22,7 @@ IDEMPOTENT = Facts(
     effect=Effect.NONE,
     intent=True,
     age=5,
+    deadline=86_400,
 )
 NOT = replace(IDEMPOTENT, idempotent=False)
 NOT_SENT = Outcome(Kind.NOT_SENT, Effect.NONE, "no such host")
@@ -30,6 +31,7 @@ FAILED = Outcome(Kind.FAILED, Effect.MAYBE, "500")
 BUSY = Outcome(Kind.FAILED, Effect.NONE, "429", status=429)
 UNKNOWN = Outcome(Kind.UNKNOWN, Effect.MAYBE, "no answer")
 LATER = Outcome(Kind.LATER, Effect.MAYBE, "still at it")
+NOT_YET = Outcome(Kind.LATER, Effect.NONE, "not ready")
 LOST_AFTER = Outcome(Kind.LOST, Effect.MAYBE, "silent")
 LOST_BEFORE = Outcome(Kind.LOST, Effect.NONE, "silent")
 DONE = Outcome(Kind.SUCCEEDED, Effect.DONE, "200")
@@ -62,7 +64,10 @@ DONE = Outcome(Kind.SUCCEEDED, Effect.DONE, "200")
         (REFUSED, NOT, State.REVIEW, "refused"),
         (LATER, IDEMPOTENT, State.RETRYING, ""),
         (LATER, replace(IDEMPOTENT, age=90_000, failures=2), State.DEAD, ""),
+        (LATER, replace(IDEMPOTENT, age=60, deadline=60), State.RETRYING, ""),
         (LATER, NOT, State.REVIEW, "failed"),
+        (NOT_YET, IDEMPOTENT, State.RETRYING, ""),
+        (NOT_YET, NOT, State.REVIEW, "refused"),
     ],
 )
 def test_an_outcome_becomes(

@@ -123,7 +123,7 @@ def test_every_page_has_a_rule() -> None:
     assert {route.name for route in routes()} == {*PAGES, *OPEN}
 
 
-@pytest.mark.parametrize("name", PAGES.keys() - {"home"})
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"home"}))
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_a_stranger_is_sent_to_sign_in(name: str, method: str, job: Job, run: Run) -> None:
     where = address(name, job, run)
@@ -131,7 +131,7 @@ def test_a_stranger_is_sent_to_sign_in(name: str, method: str, job: Job, run: Ru
     assert (answer.status_code, answer.headers["Location"]) == (302, f"/sign-in/?next={where}")
 
 
-@pytest.mark.parametrize("name", PAGES.keys() - LISTS - SHARED)
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - LISTS - SHARED))
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_another_team_finds_nothing(name: str, method: str, job: Job, run: Run) -> None:
     expected = 404 if getattr(PAGES[name], method) else 405
@@ -214,7 +214,7 @@ def test_no_change_without_the_csrf_token(name: str, job: Job, run: Run) -> None
     assert "Please send it again" in answer.content.decode()
 
 
-@pytest.mark.parametrize("name", PAGES.keys() - {"home"})
+@pytest.mark.parametrize("name", sorted(PAGES.keys() - {"home"}))
 def test_no_cache_keeps_a_page(name: str, job: Job, run: Run) -> None:
     if PAGES[name].get is None:
         return

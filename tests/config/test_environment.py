@@ -32,7 +32,9 @@ def test_queues_that_no_broker_would_take_are_refused(names: list[str]) -> None:
         environment.queues(names)
 
 
-@pytest.mark.parametrize("wrong", ["", "hidden", KEY[:-4], "é" * 44])
+@pytest.mark.parametrize(
+    "wrong", ["", "hidden", KEY[:-4], "é" * 44], ids=["empty", "short", "cut", "no ASCII"]
+)
 def test_a_key_that_is_none_is_told_by_its_place_and_not_shown(wrong: str) -> None:
     with pytest.raises(ImproperlyConfigured, match=r"^ONEBEAT_SEALING_KEYS: number 2 of 2") as told:
         environment.sealing_keys([KEY, wrong])

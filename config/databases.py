@@ -44,7 +44,12 @@ def config(url: str, env: Env) -> dict[str, Any]:
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": True,
-        "OPTIONS": {"connect_timeout": 3, "options": _session(env), **options},
+        "OPTIONS": {
+            "connect_timeout": 3,
+            **options,
+            # Behind what the address says itself: of two words for one setting the last counts.
+            "options": f"{options.get('options', '')} {_session(env)}".strip(),
+        },
     }
 
 

@@ -18,6 +18,7 @@ from django.db import DatabaseError, connection
 from jobs.addresses import AllowList, AllowListError
 
 OLDEST = 150000  # PostgreSQL's server_version_num
+_BOUNDS = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
 _DURABLE = {
     "fsync": ("on",),
     "full_page_writes": ("on",),
@@ -109,7 +110,8 @@ def _database() -> Iterator[Error]:
             cursor.execute("select current_setting('server_version_num')::int")
             (version,) = cursor.fetchone()
             cursor.execute(
-                "select name, setting from pg_settings where name = any(%s)", [[*_DURABLE]]
+                "select name, setting from pg_settings where name = any(%s)",
+                [[*_DURABLE, *_BOUNDS]],
             )
             in_force = dict(cursor.fetchall())
     except DatabaseError as error:
@@ -134,4 +136,12 @@ def _promises(version: int, in_force: Mapping[str, str]) -> Iterator[Error]:
                 f"PostgreSQL's {name} is {in_force[name]}: a crash could lose committed runs.",
                 hint="Turn it on.",
                 id="onebeat.E010",
+            )
+    for name in _BOUNDS:
+        if in_force[name] == "0":
+            yield Error(
+                f"PostgreSQL's {name} is not in force: a pooler between may keep the start-up"
+                " parameter «options» back, and a statement could hang for ever.",
+                hint=f"Connect past the pooler, or say it to the role: alter role … set {name}.",
+                id="onebeat.E011",
             )

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from django.db import connection
 from django.db.utils import OperationalError
+from environs import Env
 
 from config import databases
 from tests.servers import free_port
@@ -57,6 +58,13 @@ def test_the_error_of_a_statement_is_not_taken_for_a_database_away() -> None:
     with pytest.raises(OperationalError) as caught, connection.cursor() as cursor:
         cursor.execute("set local statement_timeout = 1; select pg_sleep(5)")
     assert databases.away(caught.value, named=True) is None
+
+
+def test_an_address_with_options_of_its_own_keeps_our_time_outs() -> None:
+    url = "postgresql://h/x?options=-c%20search_path%3Dbeat%20-c%20lock_timeout%3D0"
+    options = databases.config(url, Env())["OPTIONS"]["options"]
+    assert options.startswith("-c search_path=beat ")
+    assert options.rindex("lock_timeout=4s") > options.index("lock_timeout=0")
 
 
 @pytest.mark.parametrize(

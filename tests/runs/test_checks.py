@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 
 from runs import checks
 
@@ -83,15 +84,33 @@ def test_zone_data_of_the_host_are_refused() -> None:
         (150000, {"fsync": "off"}, "fsync is off"),
         (180000, {"full_page_writes": "off"}, "full_page_writes is off"),
         (180000, {"synchronous_commit": "local"}, "synchronous_commit is local"),
+        (180000, {"lock_timeout": "0"}, "lock_timeout is not in force"),
+        (180000, {"statement_timeout": "0"}, "statement_timeout is not in force"),
     ],
 )
 def test_a_server_that_could_lose_commits_is_refused(
     version: int, changed: dict[str, str], said: str
 ) -> None:
     sound = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
+    sound |= dict.fromkeys(checks._BOUNDS, "4000")
     assert not list(checks._promises(150000, sound))
     (error,) = checks._promises(version, {**sound, **changed})
     assert said in error.msg and error.hint
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_pooler_that_keeps_the_session_settings_back_is_refused() -> None:
+    """K142: in a pool by transactions nothing of ours is lost between statements (advisory locks
+    and settings are a transaction's own), but for what the connection says as it begins."""
+    kept, options = connection.settings_dict["OPTIONS"]["options"], "-c timezone=UTC"
+    connection.close()
+    connection.settings_dict["OPTIONS"]["options"] = options
+    try:
+        with pytest.raises(ImproperlyConfigured, match="lock_timeout is not in force: a pooler"):
+            checks.at_start(PINNED, IN_FORCE)
+    finally:
+        connection.close()
+        connection.settings_dict["OPTIONS"]["options"] = kept
 
 
 @pytest.mark.parametrize("process", [["beat"], ["worker", "--concurrency", "1"]])

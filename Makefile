@@ -32,7 +32,7 @@ up: install
 	@exec $(PY) manage.py up --host='$(HOST)' --port='$(PORT)' --data='$(DATA)'
 
 test: install browser
-	@$(PY) -m pytest -n 2 --dist loadgroup --no-loadscope-reorder $(ARGS)
+	@$(PY) -m pytest -n 2 --no-loadscope-reorder $(ARGS)
 
 check: install
 	@$(PY) -m ruff check .

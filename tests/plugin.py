@@ -28,6 +28,8 @@ from pathlib import Path
 import psutil
 import pytest
 from cryptography.fernet import Fernet
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from config import embedded, reachable
 from tests import servers
@@ -41,6 +43,7 @@ FAST = {
 }
 # What this plugin chose, as against what was given: a process that it is handed on to chooses anew.
 CHOSEN = "ONEBEAT_TEST_CHOSEN"
+STORIES = "tests/story/"
 ending = ExitStack()
 
 
@@ -66,15 +69,27 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """For pytest-xdist: who gets which tests, and the longest first."""
-    if not os.environ.get("PYTEST_XDIST_WORKER"):
-        return
-    items.sort(key=lambda item: not _is_story(item))
-    for item in items:
-        group = "story" if _is_story(item) else str(item.path.relative_to(config.rootpath))
-        item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The stories first, where others can be told beside them: together they take the longest."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: _group(item.nodeid) != STORIES)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Hands the tests out by groups, each of which one process goes through in order."""
+    return ByGroup(config, log)
+
+
+class ByGroup(LoadScopeScheduling):  # type: ignore[misc]
+    """All stories are one group, since each wants the machine; any other file is one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(nodeid)
+
+
+def _group(nodeid: str) -> str:
+    return STORIES if nodeid.startswith(STORIES) else nodeid.split("::")[0]
 
 
 def pytest_unconfigure() -> None:
@@ -87,10 +102,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = Counter(str(report.longrepr[-1]).removeprefix("Skipped: ") for report in skipped)
     for reason, count in reasons.most_common():
         terminalreporter.write_line(f"skipped {count}: {reason}")
-
-
-def _is_story(item: pytest.Item) -> bool:
-    return item.get_closest_marker("story") is not None
 
 
 def _leads_others(config: pytest.Config) -> bool:

@@ -3,13 +3,14 @@ hold of each state that is reached."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from runs import overlap
 from runs.states import ACTIVE
+from tests.model import breadth
+from tests.model.breadth import Found
 from tests.model.overlap import steps
 from tests.model.world import Case, Step, World, situation
 
@@ -113,37 +114,11 @@ def _stuck(case: Case, world: World) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class Found:
-    """What a search came to: the fault ("" for none), how it came about, how many states."""
-
-    fault: str
-    trace: tuple[str, ...]
-    states: int
-
-
 def explore(case: Case, limit: int = 1_000_000) -> Found:
     first = Moment(World(people=case.people, faults=case.faults))
-    came: dict[Moment, tuple[Moment, str] | None] = {first: None}
-    todo = deque([first])
-    while todo:
-        now = todo.popleft()
-        nexts = list(onward(case, now))
-        at_rest = not any(must and after != now for _, after, must in nexts)
-        if fault := wrong(case, now, at_rest=at_rest):
-            return Found(fault, _trace(came, now), len(came))
-        for name, after, _ in nexts:
-            if after not in came:
-                came[after] = (now, name)
-                todo.append(after)
-        if len(came) > limit:
-            return Found("more states than the limit", (), len(came))
-    return Found("", (), len(came))
-
-
-def _trace(came: dict[Moment, tuple[Moment, str] | None], now: Moment) -> tuple[str, ...]:
-    names: list[str] = []
-    while (before := came[now]) is not None:
-        now, name = before
-        names.append(name)
-    return tuple(reversed(names))
+    return breadth.explore(
+        first,
+        lambda now: onward(case, now),
+        lambda now, at_rest: wrong(case, now, at_rest=at_rest),
+        limit=limit,
+    )

@@ -79,6 +79,8 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
             return _STOPPED_IN_TIME if _asked_to_stop(grant) else None
         lease.when_asked_to_stop(prepared.stop)
         fault("intent.after_commit")
+        if not lease.good:  # it stood still since: somebody else may have the run by now
+            return _NOT_BEGUN
         outcome = _perform(prepared)
         fault("effect.answered")
     if lease.stop_asked and outcome.kind is Kind.UNKNOWN:  # our own doing
@@ -89,6 +91,9 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
 _STOPPED_IN_TIME = Outcome(
     Kind.STOPPED, Effect.NONE, "It was asked to stop before its effect was begun."
 )
+
+
+_NOT_BEGUN = Outcome(Kind.NOT_SENT, Effect.NONE, "Its lease ran out before the first byte.")
 
 
 def _asked_to_stop(grant: Grant) -> bool:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -54,10 +55,8 @@ def template_database(database_server: None) -> Iterator[str]:
 @pytest.fixture
 def product_url(template_database: str) -> Iterator[str]:
     """DATABASE_URL of an empty, migrated database of the test's own, for real processes."""
-    name = f"onebeat_{uuid.uuid4().hex[:12]}"
-    _as_owner(f"create database {{}} template {template_database}", name)
-    yield database_url(name)
-    _as_owner("drop database {} with (force)", name)
+    with copied(template_database) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
@@ -74,6 +73,15 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Redis]:
     servers.require("redis")
     with servers.running(servers.Redis(tmp_path_factory.mktemp("redis"))) as server:
         yield server
+
+
+@contextmanager
+def copied(template: str) -> Iterator[str]:
+    """DATABASE_URL of a copy of this database, which is there for the block."""
+    name = f"onebeat_{uuid.uuid4().hex[:12]}"
+    _as_owner(f"create database {{}} template {template}", name)
+    yield database_url(name)
+    _as_owner("drop database {} with (force)", name)
 
 
 def database_url(name: str) -> str:

@@ -1,0 +1,140 @@
+"""The crash matrix: a strike at each point, by every action that applies, for both kinds of job;
+then everything heals, and what is left is right."""
+
+from __future__ import annotations
+
+import os
+import signal
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from jobs import clock, definitions, editing
+from jobs.addresses import AllowList
+from jobs.definitions import Known
+from jobs.instants import canonical_instant
+from jobs.models import Due, Job, JobVersion
+from runs import faults
+from runs.faults import Action
+from runs.models import Run
+from tests import make
+from tests.crash import stage
+from tests.crash.stage import QUEUES, Played
+from tests.crash.table import POINTS, Case, cases
+from tests.story.processes import ExampleTarget
+
+KNOWN = Known(set(), set(QUEUES), AllowList.parse("127.0.0.1/32"))
+_A_WHILE = {"intent.commit_unknown", "intent.after_commit"}  # before the effect: fenced by time
+
+
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.name)
+def test_what_is_left_after_a_strike_is_right(
+    stage_url: str, target: ExampleTarget, case: Case
+) -> None:
+    jobs = _cast(case, target)
+    struck = _strike(case, stage_url)
+    seen = struck.wait()
+    assert _as_meant(case.action, seen), "the point was not reached"
+    heal = partial(stage.heal, stage_url, [job.id for job in jobs])
+    if case.action is Action.HANG:
+        if case.point in _A_WHILE:
+            stage.past_the_lease(clock.now())
+        assert stage.forked(heal).wait() == 0
+        before = _left(jobs, target)
+        assert struck.go_on() == 0
+        assert _left(jobs, target) == before, "it woke up and did harm"
+    assert stage.forked(heal).wait() == 0
+    for job in jobs:
+        _check(case, job, target)
+
+
+def test_every_point_of_the_code_is_in_the_matrix() -> None:
+    assert set(POINTS) == faults.POINTS
+
+
+# ── the cast ─────────────────────────────────────────────────────────────────────────────
+
+
+def _cast(case: Case, target: ExampleTarget) -> list[Job]:
+    """The case's job, due now; where a batch is cut in the middle, one on each queue."""
+    queues = QUEUES if case.point == "send.midway" else QUEUES[:1]
+    due = clock.now()
+    jobs = [_job(case, target, queue, canonical_instant(due)) for queue in queues]
+    # Registered an hour ago, so that the moment is not over before the job is there.
+    hour_ago = due - timedelta(hours=1)
+    JobVersion.objects.filter(job__in=jobs).update(began_at=hour_ago)
+    Job.objects.filter(id__in=[job.id for job in jobs]).update(version_began_at=hour_ago)
+    Due.objects.filter(job__in=jobs).update(at=due)
+    return jobs
+
+
+def _job(case: Case, target: ExampleTarget, queue: str, anchor: str) -> Job:
+    path = "/drop" if case.point == "retry.after_commit" else "/"
+    data: dict[str, Any] = {
+        "name": f"{case.name} {uuid4()}",
+        "schedule": {"every": 86_400, "anchor": anchor},
+        "target": {"type": "http", "method": "POST", "url": f"{target.url}{path}"},
+        "idempotent": case.idempotent,
+        "retries": {"max_attempts": 5, "backoff": 0},
+        "queue": queue,
+    }
+    definition = definitions.read(data, now=clock.now(), known=KNOWN)
+    return editing.register(make.team(), definition, by=None)
+
+
+# ── the strike ───────────────────────────────────────────────────────────────────────────
+
+
+def _strike(case: Case, url: str) -> Played:
+    hit = 2 if case.point == "send.midway" else 1
+    strikes = [f"{case.point}:{case.action}:{hit}"]
+    beat = partial(stage.beat, url)
+    if case.who == "beat" and case.point != "rescue.before_mark":
+        return stage.forked(beat, strikes)
+    assert stage.forked(beat).wait() == 0  # claimed and sent
+    if case.who == "worker":
+        return stage.forked(stage.work, strikes)
+    stage.lose_messages()
+    stage.time_passes()
+    return stage.forked(beat, strikes)
+
+
+def _as_meant(action: Action, status: int) -> bool:
+    """Whether the process ended, or stands still, as this action makes it; one in which the
+    point was not passed ends with an error."""
+    match action:
+        case Action.KILL:
+            return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+        case Action.HANG:
+            return os.WIFSTOPPED(status)
+        case _:
+            return os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
+
+
+# ── what is left ─────────────────────────────────────────────────────────────────────────
+
+
+def _left(jobs: list[Job], target: ExampleTarget) -> list[Any]:
+    columns = ("id", "state", "attempt", "failures", "effect", "review_class")
+    runs = Run.objects.filter(job__in=jobs).order_by("id")
+    requests = [(len(target.entries(run.key, "in"))) for run in runs]
+    return [*runs.values_list(*columns), requests]
+
+
+def _check(case: Case, job: Job, target: ExampleTarget) -> None:
+    run = Run.objects.get(job=job)  # the moment has this one
+    right = case.right
+    acted, calls = target.entries(run.key, "acted"), target.entries(run.key, "in")
+    assert (run.state, run.review_class) == (right.state, right.review_class), run.reason
+    assert run.attempt in right.attempts
+    assert len(acted) in right.acted
+    attempts = [attempt.number for attempt in run.attempts.all()]
+    assert attempts == list(range(1, run.attempt + 1))
+    numbers = [int(call["attempt"]) for call in calls]
+    assert len(set(numbers)) == len(numbers) and set(numbers) <= set(attempts)
+    late = run.attempts.filter(late__isnull=False)
+    assert late.exists() == right.late
+    assert Due.objects.get(job=job).at == run.due_at + timedelta(days=1)

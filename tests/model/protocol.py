@@ -15,7 +15,7 @@ differs only by who is who is one state. A mutant takes one rule out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from runs.outcomes import Effect, Kind
@@ -62,12 +62,8 @@ def _of_beat(case: Case, world: World, index: int, beat: str) -> Iterator[Step]:
         return world._replace(beats=tuple(sorted(beats)), **changes)
 
     match beat:
-        case "idle" if world.due and "claim lock" in case.off:
-            yield "claim reads", at("read"), True
-        case "idle" if world.due and "insert, then advance" in case.off:
-            yield "claim advances", at("advanced", due=False), True
         case "idle" if world.due:
-            yield "claim", _born(case, world._replace(due=False)), True
+            yield _claims(case, world, at)
         case "idle" if _to_send(case, world):
             yield "send locks", at("locked"), True
         case "read" | "advanced":
@@ -81,6 +77,14 @@ def _of_beat(case: Case, world: World, index: int, beat: str) -> Iterator[Step]:
                 yield "the mark is rolled back, unheard", at("idle", unheard=unheard), False
     if beat != "idle" and world.crashes:
         yield f"a beat dies, {beat}", at("idle", crashes=world.crashes - 1), False
+
+
+def _claims(case: Case, world: World, at: Callable[..., World]) -> Step:
+    if "claim lock" in case.off:
+        return "claim reads", at("read"), True
+    if "insert, then advance" in case.off:
+        return "claim advances", at("advanced", due=False), True
+    return "claim", _born(case, world._replace(due=False)), True
 
 
 def _born(case: Case, world: World) -> World:

@@ -45,7 +45,7 @@ def config(url: str, env: Env) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         "DISABLE_SERVER_SIDE_CURSORS": True,
         "OPTIONS": {
-            "connect_timeout": 3,
+            **_LINE,
             **options,
             # Behind what the address says itself: of two words for one setting the last counts.
             "options": f"{options.get('options', '')} {_session(env)}".strip(),
@@ -81,6 +81,14 @@ def last_said(error: Exception, *, hide: str = "") -> str:
     return lines[-1].strip().removeprefix("- ").rstrip(".?") if lines else type(error).__name__
 
 
+# A server whose host is gone says nothing: libpq gives up within about ten seconds.
+_LINE = {
+    "connect_timeout": 3,
+    "keepalives_idle": 4,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,  # ms
+}
 _SHAPE = "Write it as postgresql://user:password@host:5432/name."
 
 

@@ -47,7 +47,7 @@ def run(run_id: UUID, *, worker: str) -> State | None:
     if outcome is None:
         return None
     tell = reports.wait_for if outcome.kind is Kind.ACCEPTED else settle.attempt
-    state = _until_heard(lambda: tell(run_id, grant.token, outcome))
+    state = _until_heard(lambda: tell(run_id, grant.token, outcome), outcome)
     fault("result.after_commit")
     return state
 
@@ -65,7 +65,7 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
     """The outcome; None when the run was taken away before its effect was begun."""
     if not grant.key_is_free:
         return Outcome(Kind.REFUSED, Effect.MAYBE, "Its key is recorded as done already.")
-    run = Run.objects.select_related("job").get(id=grant.run_id)
+    run = persist.again(lambda: _read(grant), within=settings.LEASE / 3)
     callback = reports.new_secret(grant.token) if run.completion == "callback" else ""
     try:
         fault("prepare.failed", NotSent)
@@ -79,7 +79,9 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
             return _STOPPED_IN_TIME if _asked_to_stop(grant) else None
         lease.when_asked_to_stop(prepared.stop)
         fault("intent.after_commit")
-        if not lease.good:  # it stood still since: somebody else may have the run by now
+        if (
+            not lease.good
+        ):  # it stood still, or was long in hearing: somebody else may have the run by now
             return _NOT_BEGUN
         outcome = _perform(prepared)
         fault("effect.answered")
@@ -94,6 +96,10 @@ _STOPPED_IN_TIME = Outcome(
 
 
 _NOT_BEGUN = Outcome(Kind.NOT_SENT, Effect.NONE, "Its lease ran out before the first byte.")
+
+
+def _read(grant: Grant) -> Run:
+    return Run.objects.select_related("job").get(id=grant.run_id)
 
 
 def _asked_to_stop(grant: Grant) -> bool:
@@ -143,7 +149,11 @@ def _perform(prepared: Prepared) -> Outcome:
         return Outcome(Kind.UNKNOWN, Effect.MAYBE, f"{type(error).__name__}: {error}"[:2000])
 
 
-def _until_heard(write: Callable[[], _Value]) -> _Value:
+def _until_heard(write: Callable[[], _Value], outcome: Outcome) -> _Value:
     # The effect is done: worth waiting long for the database. When the lease is gone by then,
     # the result is kept as late evidence.
-    return persist.again(write, within=max(60.0, settings.LEASE * 2))
+    try:
+        return persist.again(write, within=max(60.0, settings.LEASE * 2))
+    except Exception:
+        log.exception("run.result_not_stored", outcome=outcome.kind, reason=outcome.reason)
+        raise

@@ -62,6 +62,12 @@ def take(key: str, *, run_id: UUID, holder: int, payload: object) -> bool:
         return cursor.fetchone() is not None
 
 
+def held_by(key: str, holder: int) -> bool:
+    """What `take` answered this holder, read back."""
+    own = IdempotencyKey.objects.filter(key=key, step="", holder=holder)
+    return own.filter(state="held").exists()
+
+
 def finish(key: str, holder: int, answer: dict[str, Any]) -> None:
     """The effect is done: the answer stays with the key until it expires."""
     IdempotencyKey.objects.filter(key=key, step="", holder=holder).update(

@@ -23,6 +23,7 @@ from billiard import process
 from django.conf import settings
 from django.db import connection
 
+from runs import persist
 from runs.outcomes import Effect, Kind, Outcome
 
 GRACE = 5.0  # seconds past the run's time-out
@@ -97,9 +98,8 @@ class Lease:
                 if self._stop_asked and now >= self._stop_asked + settings.STOP_GRACE and _child():
                     log.warning("lease.stopped_by_force", run=str(self._grant.run_id))
                     return self._end_process(_ENDED)
-                self._renew()
-                if self._lost:
-                    return None
+                if not self._lost:  # else it has only its time-out left to be held to
+                    self._renew()
         finally:
             connection.close()
 
@@ -114,7 +114,8 @@ class Lease:
     def _renew(self) -> None:
         asked = time.monotonic()
         try:
-            renewed = self._extended()
+            with persist.no_longer_than(self._length / 3):
+                renewed = self._extended()
         except Exception as error:
             log.warning("lease.not_renewed", run=str(self._grant.run_id), why=str(error))
             connection.close()
@@ -149,7 +150,10 @@ class Lease:
             self._stop()
 
     def _end_process(self, outcome: Outcome) -> None:
-        self._end(outcome)
+        try:
+            self._end(outcome)
+        except Exception:  # rescue settles it, as of a worker that was lost
+            log.exception("lease.not_told", run=str(self._grant.run_id))
         if _child() and not self._done.is_set():
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import threading
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 import structlog
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, InternalError, OperationalError, connection, connections
 
 log = structlog.get_logger("onebeat.database")
 _Value = TypeVar("_Value")
 _PAUSE = 0.2  # seconds, doubling up to two
+_LONGEST = 25.0  # seconds; the database's own time-outs come before
+# Internal: what a server says that has become a standby, or has ended a transaction by itself.
+_AGAIN = (OperationalError, InterfaceError, InternalError)
 
 
 def again(write: Callable[[], _Value], *, within: float) -> _Value:
@@ -24,16 +31,16 @@ def read_back(
     write: Callable[[], _Value], read: Callable[[], _Value | None], *, within: float
 ) -> _Value:
     """The answer of `write`; when it was lost, that of `read`, which must tell whether the
-    write took place. A `read` that says no (falsy) leads to another `write`."""
+    write took place. A `read` that says no (falsy) leads to another `write`; one that finds
+    nothing to do may have met the first, whose commit came through meanwhile: read once more."""
     deadline = time.monotonic() + within
     pause = _PAUSE
     asked = False
     while True:
         try:
-            if asked and (found := read()):
-                return found
-            return write()
-        except (OperationalError, InterfaceError) as error:
+            with no_longer_than(min(_LONGEST, max(1.0, deadline - time.monotonic()))):
+                return _whether_or_not(write, read) if asked else write()
+        except _AGAIN as error:
             connection.close()
             if time.monotonic() + pause > deadline:
                 raise
@@ -41,3 +48,34 @@ def read_back(
             asked = True
             time.sleep(pause)
             pause = min(pause * 2, 2.0)
+
+
+def _whether_or_not(write: Callable[[], _Value], read: Callable[[], _Value | None]) -> _Value:
+    """The answer of a write of which nobody knows whether it took place."""
+    if found := read():
+        return found
+    answer = write()
+    return answer or read() or answer
+
+
+@contextmanager
+def no_longer_than(seconds: float) -> Iterator[None]:
+    """Cut this thread's connection where the block takes longer: a server, or a network, that
+    hangs would be waited for without end. Who waits for its answer gets an OperationalError."""
+    mine = connections[connection.alias]
+    timer = threading.Timer(seconds, lambda: _cut(mine.connection))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _cut(raw: Any) -> None:
+    with (
+        suppress(Exception),  # there is none, or it has ended meanwhile
+        socket.socket(fileno=os.dup(raw.fileno())) as line,
+    ):
+        log.warning("database.hangs")
+        line.shutdown(socket.SHUT_RDWR)

@@ -88,7 +88,10 @@ def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | N
 def granted(run_id: UUID, *, lease_id: UUID) -> Grant | None:
     """Read back a start whose commit's answer was lost: ours if the run has our lease."""
     run = Run.objects.filter(id=run_id, lease_id=lease_id, state=State.RUNNING).first()
-    return Grant(run.id, run.attempt, lease_id, float(run.timeout)) if run else None
+    if run is None:
+        return None
+    free = idempotency.held_by(run.key, run.attempt)
+    return Grant(run.id, run.attempt, lease_id, float(run.timeout), key_is_free=free)
 
 
 _UNWANTED = f"""

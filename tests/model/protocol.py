@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from runs.outcomes import Effect, Kind
 from runs.states import FINAL, RESTING, ReviewClass, State
@@ -57,7 +58,7 @@ def steps(case: Case, world: World) -> Iterator[Step]:
 
 
 def _of_beat(case: Case, world: World, index: int, beat: str) -> Iterator[Step]:
-    def at(place: str, **changes: object) -> World:
+    def at(place: str, **changes: Any) -> World:
         beats = (*world.beats[:index], place, *world.beats[index + 1 :])
         return world._replace(beats=tuple(sorted(beats)), **changes)
 
@@ -169,7 +170,7 @@ class _Mine:
         self.case, self.world, self.index, self.worker = case, world, index, worker
         self.row = world.row or Row()
 
-    def put(self, worker: Worker, world: World | None = None, **changes: object) -> World:
+    def put(self, worker: Worker, world: World | None = None, **changes: Any) -> World:
         """The world with the worker as it is now."""
         world = world or self.world
         others = (*self.world.workers[: self.index], *self.world.workers[self.index + 1 :])
@@ -177,11 +178,11 @@ class _Mine:
             others = tuple(other._replace(mine=False) for other in others)
         return world._replace(workers=tuple(sorted((worker, *others))), **changes)
 
-    def at(self, place: str, world: World | None = None, **changes: object) -> World:
+    def at(self, place: str, world: World | None = None, **changes: Any) -> World:
         return self.put(self.worker._replace(at=place), world, **changes)
 
     @property
-    def unheard(self) -> dict[str, int]:
+    def unheard(self) -> dict[str, Any]:
         return {"unheard": self.world.unheard - 1}
 
     @property
@@ -222,7 +223,7 @@ class _Mine:
         row = self.row
         if row.wait:
             return self.world._replace(fault="a retry begins before its time")
-        anew = {"token": row.token + 1, "intent": False}
+        anew: dict[str, Any] = {"token": row.token + 1, "intent": False}
         if row.state is State.RUNNING:  # the guard is off
             return self.world._replace(row=row._replace(over=False, **anew))
         return moved(self.world, State.RUNNING, **anew)
@@ -262,7 +263,7 @@ class _Mine:
         did = min(self.world.effects + 1, self.world.leave + 2)
         yield "effect, and its answer", self.at(Kind.SUCCEEDED, effects=did), True
         if self.world.failures:
-            left = {"failures": self.world.failures - 1}
+            left: dict[str, Any] = {"failures": self.world.failures - 1}
             yield "effect, no answer", self.at(Kind.UNKNOWN, effects=did, **left), False
             yield "no effect, no answer", self.at(Kind.UNKNOWN, **left), False
             yield "the target refuses", self.at(Kind.REFUSED, **left), False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from runs import verdicts
 from runs.outcomes import Effect, Kind, Outcome
@@ -95,7 +95,7 @@ class Case:
         )
 
 
-def moved(world: World, to: State, **changes: object) -> World:
+def moved(world: World, to: State, **changes: Any) -> World:
     """The run in another state, if that is an edge of the picture."""
     row = world.row
     assert row is not None

@@ -96,6 +96,8 @@ app.conf.update(
     worker_soft_shutdown_timeout=float(os.environ.get("ONEBEAT_SOFT_SHUTDOWN", "20")),
 )
 app.autodiscover_tasks(["runs"])
+# By its name: what it imports has models, which are there only after Django is set up.
+app.steps["worker"].add("config.teller:Teller")
 app.steps["consumer"].update((OnlyTheEntryTask, PoolWatch))
 
 

@@ -13,6 +13,10 @@
 | ONEBEAT_LEASE | seconds without a heartbeat until a worker counts as lost | 30 |
 | ONEBEAT_STOP_GRACE | seconds that a task has when it is asked to stop | 10 |
 | ONEBEAT_RESTORED_AFTER | seconds without a beat that speak for a restored copy | 3 days |
+| ONEBEAT_URL | the address of this site, for links in messages | none |
+| EMAIL_URL | smtp+tls://user:password@host:587, smtps://, smtp:// or console: | no mail |
+| ONEBEAT_MAIL_FROM | whom mail comes from | onebeat@localhost |
+| ONEBEAT_WATCHDOG_URL, _EVERY | what is called while all is well; each so many seconds | none, 60 |
 | ONEBEAT_SWEEP, ONEBEAT_RESEND | seconds: the rescue's interval, the first resend | 2, 15 |
 | ONEBEAT_FAULTS | points at which tests strike the process (runs/faults.py) | none |
 """
@@ -24,9 +28,9 @@ import os
 import zoneinfo
 from pathlib import Path
 
-from environs import Env
+from environs import Env, validate
 
-from config import brokers, databases, environment, logs
+from config import brokers, databases, environment, logs, mail
 
 # Zone data is the pinned `tzdata` package alone: the hosts' copies are older and differ.
 os.environ["PYTHONTZPATH"] = ""  # for the processes that this one starts
@@ -58,6 +62,9 @@ TASK_MODULES: list[str] = env.list("ONEBEAT_TASK_MODULES", [])
 QUEUES = environment.queues(env.list("ONEBEAT_QUEUES", ["default"]))
 METRICS_OPEN = env.bool("ONEBEAT_METRICS_OPEN", False)  # without a token
 KEEP_RUNS_DAYS = env.int("ONEBEAT_KEEP_RUNS_DAYS", 90)
+URL = mail.address(env.str("ONEBEAT_URL", ""))
+WATCHDOG_URL = mail.watchdog(env.str("ONEBEAT_WATCHDOG_URL", ""))
+WATCHDOG_EVERY = env.int("ONEBEAT_WATCHDOG_EVERY", 60, validate=validate.Range(min=1, max=3600))
 REQUEST_BODY_LIMIT = 256 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = REQUEST_BODY_LIMIT
 
@@ -152,6 +159,12 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
+
+# ── mail ─────────────────────────────────────────────────────────────────────────────────
+EMAIL_URL = env.str("EMAIL_URL", "")
+globals().update(mail.backend(EMAIL_URL))
+EMAIL_TIMEOUT = 10  # seconds
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("ONEBEAT_MAIL_FROM", "onebeat@localhost")
 
 # ── static files ─────────────────────────────────────────────────────────────────────────
 STATIC_URL = "static/"

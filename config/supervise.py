@@ -148,6 +148,8 @@ class Supervisor:
             "SECRET_KEY": self.secrets.secret_key,
             "ONEBEAT_SEALING_KEYS": self.secrets.sealing_keys,
             "ONEBEAT_SOFT_SHUTDOWN": f"{FINISH:g}",
+            "ONEBEAT_URL": self.options.url,
+            "EMAIL_URL": "console:",
         }
         if self.options.host not in LOOPBACK:
             ours["ALLOWED_HOSTS"] = f"localhost,127.0.0.1,[::1],{self.options.host}"

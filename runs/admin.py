@@ -14,9 +14,12 @@ from runs.models import (
     Attempt,
     Backfill,
     Beat,
+    Channel,
     Decision,
+    Delivery,
     IdempotencyKey,
     Installation,
+    Message,
     Run,
     Tombstone,
     ZoneData,
@@ -122,6 +125,33 @@ class InstallationAdmin(ReadOnlyAdmin):
     """By which the beats know the database again."""
 
     list_display = ("identity", "timeline", "pulse", "seen_at")
+
+
+@admin.register(Channel)
+class ChannelAdmin(ReadOnlyAdmin):
+    """Who hears of what; made and changed on the pages."""
+
+    list_display = ("name", "team", "way", "address", "kinds", "per_minute")
+    list_select_related = ("team",)
+    exclude = ("secret",)
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ReadOnlyAdmin):
+    """What was sent, and what is to be, newest first."""
+
+    list_display = ("id", "channel", "created_at", "tries", "next_at", "sent_at", "given_up_at")
+    list_select_related = ("channel",)
+    ordering = ("-created_at",)
+
+
+@admin.register(Message)
+class MessageAdmin(ReadOnlyAdmin):
+    """The outbox, newest first."""
+
+    list_display = ("event", "channel", "kind", "count", "at", "delivery")
+    list_select_related = ("channel", "delivery")
+    ordering = ("-id",)
 
 
 @admin.register(Tombstone)

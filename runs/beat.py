@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import connection
 
 from jobs import beat_tasks, clock, zones
-from runs import backfill, claim, enqueue, letting_go, rescue, set_back, zone_data
+from runs import backfill, claim, enqueue, letting_go, outbox, rescue, set_back, zone_data
 from runs.bounds import Bound
 from runs.members import Member
 from runs.publishing import publisher
@@ -160,7 +160,7 @@ class Scheduler(beat.Scheduler):
         if self._rescue.has_come():
             for step in (
                 *(rescue.silent_workers, rescue.missed_wake_ups, rescue.alarm_for_overdue),
-                self._send_again,
+                *(outbox.late, self._send_again),
             ):
                 self._safely(step)
         if self._mirror.has_come():

@@ -39,6 +39,7 @@ class Birth:
     idempotent: bool = True
     origin: Origin = Origin.SCHEDULE
     backfill_id: UUID | None = None
+    missed: bool = False  # its moment passed without anybody at work
     id: UUID = field(default_factory=new_id)
 
     @classmethod
@@ -71,12 +72,13 @@ class Birth:
             blocked_by=blocked_by,
             not_before=None,
             hold_id=None,
+            missed=False,
         )
 
     @classmethod
     def ask(cls, job_id: UUID, version: int, due_at: datetime) -> Self:
         reason = f"The moment {canonical_instant(due_at)} was missed. Run it, or let it go."
-        return cls(job_id, version, due_at, State.REVIEW, ReviewClass.MISSED, reason)
+        return cls(job_id, version, due_at, State.REVIEW, ReviewClass.MISSED, reason, missed=True)
 
     @classmethod
     def skip(cls, job_id: UUID, version: int, row: Skipped) -> Self:
@@ -88,4 +90,5 @@ class Birth:
             reason=row.reason,
             skipped_until=row.last,
             skipped_count=row.count,
+            missed=True,
         )

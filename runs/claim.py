@@ -1,9 +1,10 @@
 """A beat locks due rows, writes their runs and moves the rows on: one short transaction.
 
 Set-based from end to end: at most eight statements a batch, eleven under a hold, whatever its size
-(one more for calendars that this process has never read). `SKIP LOCKED` keeps replicas out of each
-other's way; the unique index on (job, moment) is the last line against a double; a row that cannot
-be worked out pauses its own job and holds up no other.
+(one more for calendars that this process has never read; up to four where moments were not fired,
+or not in time, to tell of them). `SKIP LOCKED` keeps replicas out of each other's way; the unique
+index on (job, moment) is the last line against a double; a row that cannot be worked out pauses its
+own job and holds up no other.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from django.db import connection, transaction
 from jobs import kept_calendars, local_times, zones
 from jobs.catch_up import Fates, Policy, fates, under_hold
 from jobs.timeline import Timeline, Version
-from runs import allowance, claim_rows, holding, insert, placing, snapshots
+from runs import allowance, claim_rows, holding, insert, outbox, placing, snapshots
 from runs.birth import Birth
 from runs.faults import fault
-from runs.states import State
+from runs.messages import Kind
+from runs.states import UNDER_WAY, State
 
 BATCH = 500
 MOST_RUNS = 5_000  # in one transaction, when many jobs catch up at once
@@ -70,12 +72,13 @@ def due_jobs(
         counted = {job.id: job for job in ours if job.has_allowance and job.id in moved}
         moved |= dict.fromkeys(allowance.spend(cursor, counted, births, now))
         claim_rows.move(cursor, list(moved.items()))
+        _tell(births, now)
         fault("claim.before_commit")
     fault("claim.commit_unknown")
     if len(births) != runs:
         log.warning("claim.moment_had_a_run", births=len(births), runs=runs)
     log.info("claim.batch", jobs=len(moved), runs=runs, left=len(there) - len(ours))
-    _tell_not_fired(births)
+    _log_not_fired(births)
     fault("claim.after_commit")
     return Claimed(len(moved), runs, full=stopped or (len(due) == BATCH and bool(moved)))
 
@@ -134,8 +137,21 @@ def _offset(jobs: Mapping[UUID, claim_rows.DueJob], birth: Birth) -> int | None:
     )
 
 
-def _tell_not_fired(births: Sequence[Birth]) -> None:
-    """An event for each record of moments that were not fired, which an alarm may listen for."""
+def _tell(births: Sequence[Birth], now: datetime) -> None:
+    """Messages to those who want to know of what was not fired, or not in time. A batch that is
+    fired as it falls due costs nothing here."""
+    missed = [birth.id for birth in births if birth.missed]
+    dropped = [
+        birth.id for birth in births if birth.state is State.SKIPPED and birth.id not in {*missed}
+    ]
+    outbox.of_runs(missed, skipped_as=Kind.MISSED)
+    outbox.of_runs(dropped)
+    if any(birth.due_at < now - _ON_TIME for birth in births if birth.state in UNDER_WAY):
+        outbox.late()
+
+
+def _log_not_fired(births: Sequence[Birth]) -> None:
+    """An event for each record of moments that were not fired."""
     for birth in births:
         facts = {"run": str(birth.id), "job": str(birth.job_id), "moment": str(birth.due_at)}
         if birth.state is State.SKIPPED:

@@ -37,7 +37,8 @@ POINTS = frozenset(
         *("rescue.before_mark", "work.received", "start.commit_unknown", "start.after_commit"),
         *("prepare.failed", "intent.commit_unknown", "intent.after_commit", "effect.midway"),
         *("effect.answered", "result.commit_unknown", "result.after_commit", "ack.lost"),
-        "retry.after_commit",
+        *("retry.after_commit", "dead.before_notify"),
+        *("tell.packed", "tell.taken", "tell.answered", "tell.marked"),
     }
 )
 

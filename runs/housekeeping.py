@@ -26,7 +26,7 @@ from jobs.beat_rows import ANSWER
 from jobs.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion
 from jobs.task_registry import job_task
-from runs import ages, audit
+from runs import ages, audit, outbox
 from runs.models import Beat, IdempotencyKey, Run, Tombstone
 from runs.states import FINAL, State
 
@@ -112,6 +112,9 @@ def daily_audit() -> dict[str, Any]:
     report = audit.report(since=clock.now() - _AUDITED)
     for gap in report.gaps:
         log.error("audit.gap", job=str(gap.job_id), kind=gap.kind, count=gap.count)
+        named = sorted(gap.moments)
+        first, last = (named[0], named[-1]) if named else (None, None)
+        outbox.disagreement(gap.job_id, of=gap.kind, count=gap.count, first=first, last=last)
     return report.as_json()
 
 

@@ -13,9 +13,12 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
-from runs import release, settle
+from jobs import clock
+from jobs.instants import canonical_instant
+from runs import outbox, release, settle
 from runs.enqueue import mark_sent, publish
 from runs.faults import fault
+from runs.messages import Kind
 from runs.publishing import BrokerAway, Publisher
 
 BATCH = 500
@@ -119,6 +122,8 @@ def _alarm_if_nobody_starts(
         if now - since > NOBODY_STARTS_AFTER < now - _told.get(queue, since):
             _told[queue] = now
             log.error("rescue.nobody_starts", queue=queue, since=str(since))
+            said = f"Queue {queue}, since {canonical_instant(since)}."
+            outbox.of_installation(Kind.UNSTARTED, f"{queue}:{since.isoformat()}", said)
 
 
 def _is_empty(publisher: Publisher, queue: str) -> bool:
@@ -142,4 +147,6 @@ def alarm_for_overdue() -> int:
         count, oldest = cursor.fetchone()
     if count:
         log.error("rescue.overdue", due=count, oldest=str(oldest))
+        said = f"At least {count} moments, the oldest of {canonical_instant(oldest)}."
+        outbox.of_installation(Kind.OVERDUE, f"{clock.now():%Y-%m-%dT%H}", said)
     return int(count)

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest, Now
 
+from runs import outbox
 from runs.models import Run
 from runs.states import FINAL, STARTABLE, State, sources
 
@@ -27,11 +28,11 @@ def move(run_id: UUID, to: State, *, token: int, send_in: float = 0.0, **changes
     """Move one run to `to`, if it is where an edge of the picture leads from and still has this
     token. `send_in`: seconds until it is to be sent, for the states that wait to be sent.
     Further columns are set in the same UPDATE. False: somebody else was faster."""
-    won = Run.objects.filter(id=run_id, state__in=sources(to), attempt=token).update(
-        **{**shape_of(to, send_in), **changes}
-    )
-    if won:
-        told(to, [run_id], token=token)
+    seen = Run.objects.filter(id=run_id, state__in=sources(to), attempt=token)
+    with transaction.atomic(savepoint=False):
+        won = seen.update(**{**shape_of(to, send_in), **changes})
+        if won:
+            told(to, [run_id], token=token)
     return bool(won)
 
 
@@ -41,8 +42,9 @@ def move_all(run_ids: Collection[UUID], to: State, **changes: Any) -> int:
     if not run_ids:
         return 0
     rows = Run.objects.filter(id__in=run_ids, state=State.WAITING, state__in=sources(to))
-    won = rows.update(**{**shape_of(to), **changes})
-    told(to, run_ids)
+    with transaction.atomic(savepoint=False):
+        won = rows.update(**{**shape_of(to), **changes})
+        told(to, run_ids)
     return won
 
 
@@ -62,10 +64,13 @@ def _earliest(send_in: float) -> Greatest:
     return Greatest(Now() + timedelta(seconds=send_in), F("not_before"))
 
 
-def told(to: State, run_ids: Iterable[UUID], **facts: Any) -> None:
-    """The one place where a transition becomes a log line (and, later, a metric): once it is
-    committed, so that none is told that did not take place."""
+def told(to: State, run_ids: Collection[UUID], **facts: Any) -> None:
+    """The one place where a transition becomes a message to those who want to know, in its own
+    transaction, and a log line once it is committed, so that none is told that did not take
+    place."""
     transaction.on_commit(partial(_log, to, list(run_ids), facts))
+    if to in outbox.TOLD:
+        outbox.of_runs(run_ids)
 
 
 def _log(to: State, run_ids: Iterable[UUID], facts: Mapping[str, Any]) -> None:

@@ -25,6 +25,8 @@ from django.conf import settings
 from django.db import NotSupportedError, ProgrammingError, connection, transaction
 
 from jobs import clock, holds
+from runs import outbox
+from runs.messages import Kind
 from runs.models import Installation
 
 _FAR = 1_000_000_000  # heartbeats: more than any host's file can be ahead of another's
@@ -101,6 +103,7 @@ class Witness:
                 holds.enlarge(there.hold, reason)
             adopted = _row(server, pulse=max(stored.pulse, remembered or 0) + _FAR)
             Installation.objects.filter(id=1).update(**adopted)
+            outbox.of_installation(Kind.RESTORED, str(adopted["pulse"]), reason)
         log.error("witness.restored", sign=sign)
 
     def _remembered(self, identity: str) -> int | None:

@@ -11,8 +11,8 @@ from jobs.definitions import Definition
 from jobs.models import Job, Membership, Team, User
 from jobs.offer import offered
 from jobs.roles import Role
-from runs import idempotency
-from runs.models import Backfill, Run
+from runs import channels, idempotency
+from runs.models import Backfill, Channel, Run
 from runs.states import ACTIVE, FINAL, STARTABLE, Origin, ReviewClass, State
 
 
@@ -49,6 +49,11 @@ def operator(of: Team, name: str = "") -> User:
 def editor(of: Team, name: str = "") -> User:
     """A member who also registers and edits jobs."""
     return member(of, Role.EDITOR, name)
+
+
+def admin(of: Team, name: str = "") -> User:
+    """A member who also looks after members, tokens and channels."""
+    return member(of, Role.ADMIN, name)
 
 
 def outsider(name: str = "outsider") -> User:
@@ -125,6 +130,14 @@ def run(job: Job, state: State = State.CLAIMED, **columns: Any) -> Run:
     if state is State.SKIPPED:
         row |= {"skipped_count": 1}
     return Run.objects.create(**{**row, **columns})
+
+
+def channel(of: Team | None, *kinds: str, by: User | None = None, **given: Any) -> Channel:
+    """A channel, by mail unless told otherwise, that hears these kinds of messages."""
+    shape = {"name": "ops", "way": "mail", "address": "ops@example.org", "kinds": kinds, **given}
+    wanted = channels.read(shape, installation=of is None)
+    made, _ = channels.make(of, wanted, by=by or User.objects.first() or person("maker"))
+    return made
 
 
 def backfill(job: Job, **columns: Any) -> Backfill:

@@ -18,8 +18,10 @@ from runs.models import (
     Attempt,
     Beat,
     Decision,
+    Delivery,
     IdempotencyKey,
     Installation,
+    Message,
     Run,
     Tombstone,
     ZoneData,
@@ -89,6 +91,10 @@ def one_of_each(team: Team, staff: User) -> None:
     Installation.objects.create(identity="1/2", timeline=1, pulse=1, seen_at=now)
     Tombstone.objects.create(job=job, due_at=now, ending="SUCCEEDED")
     ZoneData.objects.create(version="2026a", seen_at=now)
+    address = "https://hooks.example/"
+    channel = make.channel(team, "dead", by=staff, way="webhook", address=address)
+    sending = Delivery.objects.create(channel=channel, created_at=now)
+    Message.objects.create(channel=channel, event="dead:1", kind="dead", delivery=sending)
     Asked.objects.create(team=team, key="k", fingerprint="f", status=201, answer="sealed", at=now)
 
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 from runs.models.attempt import Attempt
 from runs.models.backfill import Backfill
 from runs.models.beat import Beat
+from runs.models.channel import Channel
 from runs.models.decision import Decision
 from runs.models.idempotency_key import IdempotencyKey
 from runs.models.installation import Installation
+from runs.models.message import Delivery, Message
 from runs.models.run import Run
 from runs.models.tombstone import Tombstone
 from runs.models.zone_data import ZoneData
@@ -14,9 +16,12 @@ __all__ = [
     "Attempt",
     "Backfill",
     "Beat",
+    "Channel",
     "Decision",
+    "Delivery",
     "IdempotencyKey",
     "Installation",
+    "Message",
     "Run",
     "Tombstone",
     "ZoneData",

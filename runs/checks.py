@@ -137,11 +137,10 @@ def _promises(version: int, in_force: Mapping[str, str]) -> Iterator[Error]:
                 hint="Turn it on.",
                 id="onebeat.E010",
             )
-    for name in _BOUNDS:
-        if in_force[name] == "0":
-            yield Error(
-                f"PostgreSQL's {name} is not in force: a pooler between may keep the start-up"
-                " parameter «options» back, and a statement could hang for ever.",
-                hint=f"Connect past the pooler, or say it to the role: alter role … set {name}.",
-                id="onebeat.E011",
-            )
+    if unbounded := [name for name in _BOUNDS if in_force[name] == "0"]:
+        yield Error(
+            f"PostgreSQL's {', '.join(unbounded)} is not in force: a pooler between may keep the"
+            " start-up parameter «options» back, and a statement could hang for ever.",
+            hint="Connect past the pooler, or say it to the role: alter role … set lock_timeout …",
+            id="onebeat.E011",
+        )

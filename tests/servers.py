@@ -23,6 +23,7 @@ import pytest
 
 RABBITMQ = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # the packaged wrapper changes user
 POSTGRES_15 = Path("/usr/lib/postgresql/15/bin")
+PGBOUNCER = Path("/usr/sbin/pgbouncer")
 
 
 class Server(Protocol):
@@ -38,12 +39,13 @@ class Server(Protocol):
 
 
 def missing(name: str) -> str | None:
-    """Why `name` (rabbitmq, redis, postgresql-15, chromium, faketime) cannot be used here; None
-    if it can."""
+    """Why `name` (rabbitmq, redis, postgresql-15, pgbouncer, chromium, faketime) cannot be used
+    here; None if it can."""
     found = {
         "rabbitmq": RABBITMQ.exists() and bool(shutil.which("epmd")),
         "redis": bool(shutil.which("redis-server")),
         "postgresql-15": POSTGRES_15.exists(),
+        "pgbouncer": PGBOUNCER.exists(),
         "chromium": bool(shutil.which("chromium")),
         "faketime": bool(shutil.which("faketime")),
     }[name]
@@ -231,16 +233,49 @@ class Postgres15:
         return pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else os.geteuid()
 
     def _words(self, program: str, *words: str) -> list[str]:
-        command = [str(POSTGRES_15 / program), *words]
-        if os.geteuid() != 0:
-            return command
-        drop = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
-        passing = ["--inh-caps=-all,+dac_override", "--ambient-caps=-all,+dac_override"]
-        return [*drop, *passing, *command]
+        return _as_nobody([str(POSTGRES_15 / program), *words])
 
     def _run(self, program: str, *words: str) -> None:
         command = self._words(program, *words)
         subprocess.run(command, cwd="/", check=True, capture_output=True)
+
+
+class PgBouncer:
+    """A pool by transactions before one database; what a session says is lost between two."""
+
+    def __init__(self, folder: Path, port: int, database: str):
+        self._folder = folder
+        self._place = f"host=127.0.0.1 port={port} dbname={database} user=onebeat"
+        self._port = free_port()
+        self.url = f"postgresql://onebeat@127.0.0.1:{self._port}/pooled"
+
+    def start(self) -> None:
+        settings = self._folder / "pgbouncer.ini"
+        settings.write_text(
+            f"[databases]\npooled = {self._place}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
+            f"listen_port = {self._port}\nunix_socket_dir =\nauth_type = any\n"
+            "pool_mode = transaction\ndefault_pool_size = 20\n"
+            "ignore_startup_parameters = extra_float_digits,options\n"
+        )
+        log = self._folder / "pgbouncer.log"
+        self._child = Child(_as_nobody([str(PGBOUNCER), str(settings)]), log=log)
+        wait_until(self._answers, seconds=15, what=f"PgBouncer, see {log}")
+
+    def stop(self) -> None:
+        self._child.end()
+
+    def _answers(self) -> bool:
+        with psycopg.connect(self.url) as connection:
+            return connection.execute("select 1").fetchone() == (1,)
+
+
+def _as_nobody(command: list[str]) -> list[str]:
+    """The command, for a server that does not run as root."""
+    if os.geteuid() != 0:
+        return command
+    drop = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+    passing = ["--inh-caps=-all,+dac_override", "--ambient-caps=-all,+dac_override"]
+    return [*drop, *passing, *command]
 
 
 S = TypeVar("S", bound=Server)

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
-from typing import Any
 
 import celery
 from django.conf import settings

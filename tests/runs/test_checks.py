@@ -107,7 +107,7 @@ def test_a_pooler_that_keeps_the_session_settings_back_is_refused() -> None:
     connection.settings_dict["OPTIONS"]["options"] = options
     try:
         with pytest.raises(
-            ImproperlyConfigured, match="lock_timeout, .* is not in force: a pooler"
+            ImproperlyConfigured, match=r"lock_timeout, .* is not in force: a pooler"
         ):
             checks.at_start(PINNED, IN_FORCE)
     finally:

@@ -136,7 +136,7 @@ def work() -> None:
             _one("select pgmq.delete(%s, %s::bigint)", [queue, number])
 
 
-def _one(statement: str, values: list[object]) -> Any:
+def _one(statement: str, values: list[Any]) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         return cursor.fetchone()

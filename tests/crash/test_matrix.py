@@ -137,4 +137,5 @@ def _check(case: Case, job: Job, target: ExampleTarget) -> None:
     assert len(set(numbers)) == len(numbers) and set(numbers) <= set(attempts)
     late = run.attempts.filter(late__isnull=False)
     assert late.exists() == right.late
+    assert run.due_at is not None
     assert Due.objects.get(job=job).at == run.due_at + timedelta(days=1)

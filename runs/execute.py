@@ -79,9 +79,7 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
             return _STOPPED_IN_TIME if _asked_to_stop(grant) else None
         lease.when_asked_to_stop(prepared.stop)
         fault("intent.after_commit")
-        if (
-            not lease.good
-        ):  # it stood still, or was long in hearing: somebody else may have the run by now
+        if not lease.good:  # it stood still, or was long in hearing: another may have the run
             return _NOT_BEGUN
         outcome = _perform(prepared)
         fault("effect.answered")

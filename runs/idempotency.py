@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import connection
-from django.db.models.functions import Now
+from django.db.models.expressions import RawSQL
 
 from jobs.schedules import canonical_instant
 from runs.models import IdempotencyKey
 
-KEPT = timedelta(days=60)  # at least 30 days and twice the longest window of a job
+# How long a key lives, from now: twice the longest time in which its run may be tried, waited for,
+# decided or made up. While it is undecided or may be replayed it does not expire at all.
+KEPT = """(select greatest(interval '60 days', interval '2 seconds' * greatest(
+  r.cap * r.max_attempts, r.deadline, j.decide_by, j.catch_up_window))
+  from runs_run r join jobs_job j on j.id = r.job_id where r.id = {run})"""
+_KEPT = f"coalesce({KEPT.format(run='%(run)s')}, interval '60 days')"
 
 
 def key_of_moment(job_id: UUID, due_at: datetime) -> str:
@@ -33,16 +38,15 @@ def fingerprint(payload: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-_TAKE = """
+_TAKE = f"""
 insert into runs_idempotencykey
        (key, step, run_id, fingerprint, holder, state, created_at, expires_at)
-values (%(key)s, '', %(run)s, %(fingerprint)s, %(holder)s, 'held', now(),
-        now() + %(kept)s * interval '1 second')
+values (%(key)s, '', %(run)s, %(fingerprint)s, %(holder)s, 'held', now(), now() + {_KEPT})
 on conflict (key, step) do update
    set holder = excluded.holder, expires_at = excluded.expires_at
  where runs_idempotencykey.state = 'held' and runs_idempotencykey.holder < excluded.holder
 returning id
-"""
+"""  # noqa: S608 — words of our own
 
 
 def take(key: str, *, run_id: UUID, holder: int, payload: object) -> bool:
@@ -56,7 +60,6 @@ def take(key: str, *, run_id: UUID, holder: int, payload: object) -> bool:
                 "run": run_id,
                 "fingerprint": fingerprint(payload),
                 "holder": holder,
-                "kept": KEPT.total_seconds(),
             },
         )
         return cursor.fetchone() is not None
@@ -71,18 +74,23 @@ def held_by(key: str, holder: int) -> bool:
 def finish(key: str, holder: int, answer: dict[str, Any]) -> None:
     """The effect is done: the answer stays with the key until it expires."""
     IdempotencyKey.objects.filter(key=key, step="", holder=holder).update(
-        state="done", answer=answer, expires_at=Now() + KEPT
+        state="done", answer=answer, expires_at=expiry()
     )
 
 
-_SETTLED = """
+def expiry() -> RawSQL:
+    """When a key that is told of now expires, for an update of its row."""
+    own = KEPT.format(run="runs_idempotencykey.run_id")
+    return RawSQL(f"now() + coalesce({own}, interval '60 days')", ())  # noqa: S611 — our words
+
+
+_SETTLED = f"""
 insert into runs_idempotencykey
        (key, step, run_id, fingerprint, holder, state, answer, created_at, expires_at)
-values (%(key)s, '', %(run)s, %(fingerprint)s, 0, 'done', %(answer)s, now(),
-        now() + %(kept)s * interval '1 second')
+values (%(key)s, '', %(run)s, %(fingerprint)s, 0, 'done', %(answer)s, now(), now() + {_KEPT})
 on conflict (key, step) do update
    set state = 'done', answer = excluded.answer, expires_at = excluded.expires_at
-"""
+"""  # noqa: S608 — words of our own
 
 
 def settled_by_a_person(key: str, *, run_id: UUID, payload: object) -> None:
@@ -95,6 +103,5 @@ def settled_by_a_person(key: str, *, run_id: UUID, payload: object) -> None:
                 "run": run_id,
                 "fingerprint": fingerprint(payload),
                 "answer": '{"decided": "it happened"}',
-                "kept": KEPT.total_seconds(),
             },
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from uuid import UUID
 
 from django.http import Http404
 from rest_framework.request import Request
@@ -36,34 +35,32 @@ class StepDoor(Door):
     def post(self, request: Request, key: str, step: str) -> Response:
         """Claim it for an `attempt` with a `payload`: 201 for who may begin, 409 while another
         is at it, 200 with the stored answer once it is done, 422 for another payload."""
-        run_id = _run_of(request, key, Act.OPERATE)
+        run = _run_of(request, key, Act.OPERATE)
         data = asked.members(request, ("attempt", "payload"))
         _check_name(step)
-        attempt = _attempt(data)
+        attempt = _attempt(data, of=run)
         with _said():
             found = steps.claim(
-                key, step, run_id=run_id, attempt=attempt, payload=data.get("payload")
+                key, step, run_id=run.id, attempt=attempt, payload=data.get("payload")
             )
         return Response(_shown(key, step, found), status=201 if found.first else 200)
 
     def put(self, request: Request, key: str, step: str) -> Response:
         """Finish it: the `attempt` that holds it stores its `answer`; 200, again and again."""
-        _run_of(request, key, Act.OPERATE)
+        run = _run_of(request, key, Act.OPERATE)
         data = asked.members(request, ("attempt", "answer"))
-        attempt = _attempt(data)
+        attempt = _attempt(data, of=run)
         with _said():
             found = steps.finish(key, step, attempt=attempt, answer=data.get("answer"))
         return Response(_shown(key, step, found))
 
 
-def _run_of(request: Request, key: str, act: Act) -> UUID:
+def _run_of(request: Request, key: str, act: Act) -> Run:
     """The run that has begun with this key, if it is the team's; Http404 otherwise."""
     row = IdempotencyKey.objects.filter(key=key, step="").values_list("run_id", flat=True)
     mine = Run.objects.where(access.person(request).id, Act.READ)
-    run_id = mine.filter(id__in=row, job__team_id=access.team_id(request)).values_list(
-        "id", flat=True
-    )
-    found: UUID | None = run_id.first()
+    here = mine.filter(id__in=row, job__team_id=access.team_id(request))
+    found: Run | None = here.select_related(None).only("id", "attempt").first()
     if found is None:
         raise Http404
     access.team(request, act)
@@ -76,11 +73,14 @@ def _check_name(step: str) -> None:
         raise BadRequest(Problem("step", "is no name for a step.", hint))
 
 
-def _attempt(data: dict[str, Any]) -> int:
+def _attempt(data: dict[str, Any], *, of: Run) -> int:
     attempt = asked.whole_number(data, "attempt")
     if not attempt:
         hint = "Give the number in the header Onebeat-Attempt."
         raise BadRequest(Problem("attempt", "is required, from 1.", hint))
+    if attempt > of.attempt:  # a step that it held would be nobody's to take over
+        hint = "Give the number in the header Onebeat-Attempt."
+        raise BadRequest(Problem("attempt", f"is yet to come: it is {of.attempt} by now.", hint))
     return attempt
 
 

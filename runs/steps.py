@@ -12,12 +12,11 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models.functions import Now
 
 from jobs.json_values import check_json, check_size
 from jobs.task_registry import current_run
-from runs.idempotency import KEPT, fingerprint
-from runs.models import IdempotencyKey
+from runs.idempotency import KEPT, expiry, fingerprint
+from runs.models import IdempotencyKey, Run
 
 _Answer = TypeVar("_Answer")
 
@@ -30,6 +29,14 @@ class Held(Exception):
             f"Attempt {attempt} holds this step. Ask again later; a higher attempt may claim it."
         )
         self.attempt = attempt
+
+
+class Overtaken(Held):
+    """A later attempt of the run has begun: this one begins no step any more."""
+
+    def __init__(self, attempt: int) -> None:
+        super().__init__(attempt)
+        self.args = (f"Attempt {attempt} of the run has begun: this one begins nothing any more.",)
 
 
 class OtherPayload(Exception):
@@ -59,35 +66,38 @@ class Step:
     first: bool = False
 
 
-# One statement, so that of two claims at one instant the database lets one win.
-_CLAIM = """
+# One statement, so that of two claims at one instant the database lets one win. An attempt that
+# was overtaken begins no step: its successor may be at it.
+_CLAIM = f"""
 insert into runs_idempotencykey as held
        (key, step, run_id, fingerprint, holder, state, created_at, expires_at)
-values (%(key)s, %(step)s, %(run)s, %(fingerprint)s, %(attempt)s, 'held', now(),
-        now() + %(kept)s * interval '1 second')
+select %(key)s, %(step)s, id, %(fingerprint)s, %(attempt)s, 'held', now(),
+       now() + {KEPT.format(run="%(run)s")}
+  from runs_run where id = %(run)s and attempt <= %(attempt)s
 on conflict (key, step) do update
    set holder = excluded.holder, expires_at = excluded.expires_at
  where held.state = 'held' and held.holder < excluded.holder
    and held.fingerprint = excluded.fingerprint
 returning id
-"""
+"""  # noqa: S608 — words of our own
 
 
 def claim(key: str, step: str, *, run_id: UUID, attempt: int, payload: object = None) -> Step:
-    """The step, begun by this attempt or done before. Raises Held, OtherPayload."""
+    """The step, begun by this attempt or done before. Raises Held, Overtaken, OtherPayload."""
     given: dict[str, Any] = {
         "key": key,
         "step": step,
         "run": run_id,
         "fingerprint": fingerprint(payload),
         "attempt": attempt,
-        "kept": KEPT.total_seconds(),
     }
     with connection.cursor() as cursor:
         cursor.execute(_CLAIM, given)
         if cursor.fetchone() is not None:
             return Step(done=False, attempt=attempt, first=True)
-    row = IdempotencyKey.objects.get(key=key, step=step)
+    row = IdempotencyKey.objects.filter(key=key, step=step).first()
+    if row is None:
+        raise Overtaken(Run.objects.values_list("attempt", flat=True).get(id=run_id))
     if row.fingerprint != given["fingerprint"]:
         raise OtherPayload
     if row.state != "done":
@@ -99,7 +109,7 @@ def finish(key: str, step: str, *, attempt: int, answer: object) -> Step:
     """The step done with this answer; once it is done, that answer for everybody. Raises Held
     where another attempt has taken over, NotClaimed."""
     IdempotencyKey.objects.filter(key=key, step=step, state="held", holder=attempt).update(
-        state="done", answer=answer, expires_at=Now() + KEPT
+        state="done", answer=answer, expires_at=expiry()
     )
     found = look_up(key, step)
     if not found.done:

@@ -137,9 +137,49 @@ def test_the_life_of_a_step_over_the_api(api: Api, run: Run) -> None:
     assert (answer.status, answer.body["errors"][0]["field"]) == (422, "payload")
     answer = api.put(path, {"attempt": 1, "answer": {"receipt": "r-1"}})
     assert (answer.status, answer.body["answer"]) == (200, {"receipt": "r-1"})
+    ahead = api.post(path, {**begun, "attempt": 2})
+    assert (ahead.status, ahead.fields) == (400, ["attempt"])
+    Run.objects.filter(id=run.id).update(attempt=2)
     answer = api.post(path, {**begun, "attempt": 2})
     assert (answer.status, answer.body["answer"]) == (200, {"receipt": "r-1"})
     assert api.get(path).body["state"] == "done"
+
+
+def test_an_attempt_that_was_overtaken_begins_nothing(api: Api, run: Run) -> None:
+    claim(run)
+    Run.objects.filter(id=run.id).update(attempt=2)
+    with pytest.raises(steps.Overtaken, match="Attempt 2 of the run has begun"):
+        claim(run, step="refund")
+    with in_run(run), pytest.raises(steps.Held):
+        steps.once("refund", lambda: pytest.fail("must not be called"))
+    refused = api.post(f"keys/{run.key}/refund/", {"attempt": 1})
+    assert (refused.status, refused.body["attempt"]) == (409, 2)
+    assert steps.finish(run.key, "charge", attempt=1, answer="done").done  # what it had begun
+
+
+@pytest.mark.parametrize(
+    ("changes", "days"),
+    [
+        ({}, 60),
+        ({"catch_up": {"window": 366 * 86_400}}, 732),
+        ({"retries": {"max_attempts": 100, "cap": 604_800}}, 1400),
+        ({"deadline": 30 * 86_400}, 60),
+        ({"decide_by": 100 * 86_400}, 200),
+    ],
+)
+def test_a_key_lives_twice_as_long_as_its_run_may_be_open(
+    changes: dict[str, Any], days: int
+) -> None:
+    run = make.run(make.job(make.team(), **changes), State.RUNNING)
+    idempotency.take(run.key, run_id=run.id, holder=1, payload={})
+    claim(run)
+    for told in (lambda: None, lambda: steps.finish(run.key, "charge", attempt=1, answer=1)):
+        told()
+        for row in IdempotencyKey.objects.all():
+            assert round((row.expires_at - row.created_at).total_seconds() / 86_400) == days
+    idempotency.finish(run.key, 1, {})
+    own = IdempotencyKey.objects.get(step="")
+    assert round((own.expires_at - own.created_at).total_seconds() / 86_400) == days
 
 
 @pytest.mark.parametrize(

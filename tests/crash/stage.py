@@ -16,10 +16,11 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 import celery
 from django.conf import settings
@@ -37,7 +38,7 @@ from tests.servers import wait_until
 
 QUEUES = ("default", "other")
 SHARDS = range(256)
-_PATIENCE = 30.0  # seconds for what takes a moment
+PATIENCE = 30.0  # seconds for what takes a moment
 _RESTS = ("SUCCEEDED", "DEAD", "REVIEW", "CANCELLED", "SKIPPED", "CLOSED")
 # A transaction of a process that stands still is ended by the database; by rule after 30 s.
 _SESSION = "set idle_in_transaction_session_timeout = '200ms'"
@@ -46,9 +47,17 @@ _inherited: list[Any] = []  # the parent's connection, which a child must not cl
 
 @dataclass(frozen=True)
 class Played:
-    """A process that was struck: it ended, or it stands still."""
+    """A process that was struck: it ended, or it stands still. Gone at the end of its block."""
 
     pid: int
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
 
     def wait(self) -> int:
         """The wait status once it has ended or stands still."""
@@ -59,7 +68,7 @@ class Played:
             found.extend([status] if pid else [])
             return bool(pid)
 
-        wait_until(changed, seconds=_PATIENCE, what="the process ends or stands still")
+        wait_until(changed, seconds=2 * PATIENCE, what="the process ends or stands still")
         return found[0]
 
     def go_on(self) -> int:
@@ -172,7 +181,7 @@ def lose_messages() -> None:
 def heal(url: str, job_ids: list[Any]) -> None:
     """Rounds of beats and workers, unharmed, until every job's run rests; then one more, after
     which nothing has changed."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while not _rest(job_ids):
         if time.monotonic() > deadline:
             raise AssertionError(f"no rest: {list(Run.objects.values('state', 'reason'))}")
@@ -196,6 +205,6 @@ def past_the_lease(since: datetime) -> None:
     seconds = float(settings.LEASE)
     wait_until(
         lambda: (clock.now() - since).total_seconds() > seconds,
-        seconds=_PATIENCE,
+        seconds=PATIENCE,
         what="the lease is over",
     )

@@ -34,25 +34,29 @@ _A_WHILE = {"intent.commit_unknown", "intent.after_commit"}  # before the effect
 def test_what_is_left_after_a_strike_is_right(
     stage_url: str, target: ExampleTarget, case: Case
 ) -> None:
-    jobs = _cast(case, target)
-    struck = _strike(case, stage_url)
-    seen = struck.wait()
-    assert _as_meant(case.action, seen), "the point was not reached"
-    heal = partial(stage.heal, stage_url, [job.id for job in jobs])
-    if case.action is Action.HANG:
-        if case.point in _A_WHILE:
-            stage.past_the_lease(clock.now())
-        assert stage.forked(heal).wait() == 0
-        before = _left(jobs, target)
-        assert struck.go_on() == 0
-        assert _left(jobs, target) == before, "it woke up and did harm"
-    assert stage.forked(heal).wait() == 0
-    for job in jobs:
-        _check(case, job, target)
+    play(case, stage_url, target)
 
 
 def test_every_point_of_the_code_is_in_the_matrix() -> None:
     assert set(POINTS) == faults.POINTS
+
+
+def play(case: Case, url: str, target: ExampleTarget) -> None:
+    """Strike, heal, and look; raises AssertionError for what is not right."""
+    jobs = _cast(case, target)
+    heal = partial(stage.heal, url, [job.id for job in jobs])
+    with _struck(case, url) as struck:
+        assert _as_meant(case.action, struck.wait()), "the point was not reached"
+        if case.action is Action.HANG:
+            if case.point in _A_WHILE:
+                stage.past_the_lease(clock.now())
+            assert stage.forked(heal).wait() == 0
+            before = _left(jobs, target)
+            assert struck.go_on() == 0
+            assert _left(jobs, target) == before, "it woke up and did harm"
+    assert stage.forked(heal).wait() == 0
+    for job in jobs:
+        _check(case, job, target)
 
 
 # ── the cast ─────────────────────────────────────────────────────────────────────────────
@@ -88,7 +92,7 @@ def _job(case: Case, target: ExampleTarget, queue: str, anchor: str) -> Job:
 # ── the strike ───────────────────────────────────────────────────────────────────────────
 
 
-def _strike(case: Case, url: str) -> Played:
+def _struck(case: Case, url: str) -> Played:
     hit = 2 if case.point == "send.midway" else 1
     strikes = [f"{case.point}:{case.action}:{hit}"]
     beat = partial(stage.beat, url)

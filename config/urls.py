@@ -11,6 +11,8 @@ from runs import health
 LISTS = (
     ("jobs", "api-jobs"),
     ("runs", "api-runs"),
+    ("review", "api-reviews"),
+    ("approvals", "api-approvals"),
     ("calendars", "api-calendars"),
     ("holds", "api-holds"),
 )

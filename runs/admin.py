@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from jobs.api_shapes import masked_target
 from jobs.read_only_admin import ReadOnlyAdmin
 from runs.models import (
+    Approval,
     Attempt,
     Backfill,
     Beat,
@@ -20,6 +21,8 @@ from runs.models import (
     IdempotencyKey,
     Installation,
     Message,
+    ProbeAnswer,
+    ReviewClaim,
     Run,
     Tombstone,
     ZoneData,
@@ -81,6 +84,33 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_display = ("run_id", "decision", "by", "at", "from_state", "to_state", "attempt")
     list_select_related = ("by",)
     ordering = ("-id",)
+
+
+@admin.register(ReviewClaim)
+class ReviewClaimAdmin(ReadOnlyAdmin):
+    """Who looks at what is in review, until when."""
+
+    list_display = ("run_id", "by", "at", "until")
+    list_select_related = ("by",)
+    ordering = ("-at",)
+
+
+@admin.register(ProbeAnswer)
+class ProbeAnswerAdmin(ReadOnlyAdmin):
+    """What the probes said, newest first."""
+
+    list_display = ("run_id", "key", "answer", "at", "by")
+    list_select_related = ("by",)
+    ordering = ("-id",)
+
+
+@admin.register(Approval)
+class ApprovalAdmin(ReadOnlyAdmin):
+    """What waits, or waited, for a second person, newest first."""
+
+    list_display = ("team", "act", "run_id", "by", "at", "state", "answered_by")
+    list_select_related = ("team", "by", "answered_by")
+    ordering = ("-at",)
 
 
 @admin.register(Backfill)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
-from django.http import Http404
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,9 +15,8 @@ from jobs.asked_once import once
 from jobs.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
-from runs import api_shapes, by_hand, cancel, replay, review
-from runs.models import Run
-from runs.review import NoteMissing, Stale
+from runs import api_shapes, approvals, by_hand, cancel, replay, review, review_shapes
+from runs.decide_door import address, conflict, deciding, run_of, runs_of
 from runs.states import State
 
 
@@ -31,7 +26,7 @@ class RunsDoor(Door):
     def get(self, request: Request) -> Response:
         """The runs of `?job=`, of `?team=`, of `?backfill=`, in any `?state=`."""
         asked.parameters(request, ("job", "state", "team", "backfill", *paging.PARAMETERS))
-        rows = _runs(request).select_related(None).only(*api_shapes.COLUMNS)
+        rows = runs_of(request).select_related(None).only(*api_shapes.COLUMNS)
         if (job_id := asked.identifier(request, "job")) is not None:
             rows = rows.filter(job_id=job_id)
         if (slug := asked.slug(request, "team")) is not None:
@@ -49,7 +44,7 @@ class RunDoor(Door):
     def get(self, request: Request, run_id: UUID) -> Response:
         """The run with its attempts and decisions."""
         asked.parameters(request, ())
-        return Response(api_shapes.with_evidence(_run(request, run_id, Act.READ)))
+        return Response(api_shapes.with_evidence(run_of(request, run_id, Act.READ)))
 
 
 class RunNowDoor(Door):
@@ -64,13 +59,13 @@ class RunNowDoor(Door):
         try:
             run = by_hand.run(job.id, moment, by=access.person(request))
         except (by_hand.Busy, by_hand.HasRun) as found:
-            raise _conflict(request, found) from None
+            raise conflict(request, found) from None
         except by_hand.Held as held:
             hold = request.build_absolute_uri(reverse("api-hold", args=[held.hold.id]))
             raise Conflict(str(held), hold=hold, reason=held.hold.reason) from None
         except by_hand.NotDue as wrong:
             raise BadRequest(Problem("for", wrong.problem, wrong.hint)) from None
-        headers = {"Location": _address(request, run)}
+        headers = {"Location": address(request, run)}
         return Response(api_shapes.of_run(run), status=201, headers=headers)
 
 
@@ -78,15 +73,24 @@ class DecideDoor(Door):
     """`runs/{id}/decide/`: a run in review, decided."""
 
     def post(self, request: Request, run_id: UUID) -> Response:
-        """`decision`, `note`, and `attempt`: the one that was looked at, if it matters."""
-        run = _run(request, run_id, Act.OPERATE)
-        data = asked.members(request, ("decision", "note", "attempt"))
+        """`decision`, `note`, `attempt`: the one that was looked at, if it matters; `new_key`
+        runs it again under a new key. 202 where it waits for a second person."""
+        run = run_of(request, run_id, Act.OPERATE)
+        data = asked.members(request, ("decision", "note", "attempt", "new_key"))
         choice = next((word for word in review.CHOICES if word == data.get("decision")), None)
         if choice is None:
             hint = f"Choose from {', '.join(review.CHOICES)}."
             raise BadRequest(Problem("decision", "is not one of the choices.", hint))
-        with _said(request):
-            run = review.decide(run.id, choice, **_seen(request, data))
+        new_key = asked.flag(data, "new_key")
+        if new_key and choice != "run_again":
+            hint = "Leave it out, or decide run_again."
+            raise BadRequest(Problem("new_key", "is for running it again.", hint))
+        try:
+            with deciding(request):
+                run = review.decide(run.id, choice, **_seen(request, data), new_key=new_key)
+        except approvals.Asked as waits:
+            shown = review_shapes.of_approval(waits.approval)
+            return Response({**api_shapes.of_run(run), "approval": shown}, status=202)
         return Response(api_shapes.of_run(run))
 
 
@@ -95,9 +99,9 @@ class ReplayDoor(Door):
 
     def post(self, request: Request, run_id: UUID) -> Response:
         """`note` and `attempt` may be given."""
-        run = _run(request, run_id, Act.OPERATE)
+        run = run_of(request, run_id, Act.OPERATE)
         data = asked.members(request, ("note", "attempt"))
-        with _said(request):
+        with deciding(request):
             run = replay.replay(run.id, **_seen(request, data))
         return Response(api_shapes.of_run(run))
 
@@ -107,9 +111,9 @@ class DiscardDoor(Door):
 
     def post(self, request: Request, run_id: UUID) -> Response:
         """`note` says why; `attempt` may be given."""
-        run = _run(request, run_id, Act.OPERATE)
+        run = run_of(request, run_id, Act.OPERATE)
         data = asked.members(request, ("note", "attempt"))
-        with _said(request):
+        with deciding(request):
             run = replay.discard(run.id, **_seen(request, data))
         return Response(api_shapes.of_run(run))
 
@@ -119,25 +123,11 @@ class CancelDoor(Door):
 
     def post(self, request: Request, run_id: UUID) -> Response:
         """`note` may be given."""
-        run = _run(request, run_id, Act.OPERATE)
+        run = run_of(request, run_id, Act.OPERATE)
         data = asked.members(request, ("note",))
-        with _said(request):
+        with deciding(request):
             run = cancel.cancel(run.id, by=access.person(request), note=asked.text(data, "note"))
         return Response(api_shapes.of_run(run))
-
-
-def _runs(request: Request) -> QuerySet[Run]:
-    rows = Run.objects.where(access.person(request).id, Act.READ)
-    found: QuerySet[Run] = rows.filter(job__team_id=access.team_id(request))
-    return found
-
-
-def _run(request: Request, run_id: UUID, act: Act) -> Run:
-    run = _runs(request).defer("snapshot").filter(id=run_id).first()
-    if run is None:
-        raise Http404
-    access.team(request, act)
-    return run
 
 
 def _seen(request: Request, data: dict[str, Any]) -> dict[str, Any]:
@@ -147,26 +137,3 @@ def _seen(request: Request, data: dict[str, Any]) -> dict[str, Any]:
         "note": asked.text(data, "note"),
         "by": access.person(request),
     }
-
-
-@contextmanager
-def _said(request: Request) -> Iterator[None]:
-    """Turns what the arrows raise into problems; who was faster is in the detail of a 409."""
-    try:
-        yield
-    except NoteMissing as error:
-        raise BadRequest(Problem("note", str(error))) from None
-    except Stale as stale:
-        raise _conflict(request, stale) from None
-
-
-def _conflict(request: Request, found: Stale | by_hand.Busy | by_hand.HasRun) -> Conflict:
-    """Names the run that is in the way, as it is now; there is none where it was pruned."""
-    run = found.run
-    if run is None:
-        return Conflict(str(found))
-    return Conflict(str(found), run=_address(request, run), state=run.state, attempt=run.attempt)
-
-
-def _address(request: Request, run: Run) -> str:
-    return request.build_absolute_uri(reverse("api-run", args=[run.id]))

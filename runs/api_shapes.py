@@ -35,6 +35,7 @@ COLUMNS = (
     "sent_at",
     "started_at",
     "finished_at",
+    "review_at",
 )
 
 
@@ -65,17 +66,18 @@ def of_run(run: Run) -> dict[str, Any]:
         "sent_at": instant(run.sent_at),
         "started_at": instant(run.started_at),
         "finished_at": instant(run.finished_at),
+        "review_at": instant(run.review_at),
     }
 
 
 def with_evidence(run: Run) -> dict[str, Any]:
     """The run with each attempt and each decision, oldest first."""
     attempts = run.attempts.order_by("number")
-    decisions = run.decisions.select_related("by").order_by("at")
+    decisions = run.decisions.select_related("by", "second").order_by("at")
     return {
         **of_run(run),
         "attempts": [_of_attempt(attempt) for attempt in attempts],
-        "decisions": [_of_decision(decision) for decision in decisions],
+        "decisions": [of_decision(decision) for decision in decisions],
     }
 
 
@@ -118,6 +120,7 @@ def _of_attempt(attempt: Attempt) -> dict[str, Any]:
         "started_at": instant(attempt.started_at),
         "intent_at": instant(attempt.intent_at),
         "ended_at": instant(attempt.ended_at),
+        "lease_until": instant(attempt.lease_until),
         "outcome": attempt.outcome,
         "effect": attempt.effect,
         "reason": attempt.reason,
@@ -128,7 +131,8 @@ def _of_attempt(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _of_decision(decision: Decision) -> dict[str, Any]:
+def of_decision(decision: Decision) -> dict[str, Any]:
+    """What a person did; `key` is the new one, where one was chosen."""
     return {
         "by": decision.by.get_username() if decision.by else None,
         "at": instant(decision.at),
@@ -137,4 +141,6 @@ def _of_decision(decision: Decision) -> dict[str, Any]:
         "from_state": decision.from_state,
         "to_state": decision.to_state,
         "attempt": decision.attempt,
+        "key": decision.key,
+        "second": decision.second.get_username() if decision.second else None,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import api, backfill_api, holds_api, keys_api, reports_api
+from runs import api, backfill_api, holds_api, keys_api, reports_api, review_api
 
 urlpatterns = [
     path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
@@ -28,6 +28,18 @@ urlpatterns = [
     path(
         "runs/<uuid:run_id>/complete/", reports_api.CompleteDoor.as_view(), name="api-run-complete"
     ),
+    path("review/", review_api.ReviewsDoor.as_view(), name="api-reviews"),
+    path("review/bulk/", review_api.BulkDoor.as_view(), name="api-review-bulk"),
+    path("review/<uuid:run_id>/", review_api.ReviewDoor.as_view(), name="api-review"),
+    path("review/<uuid:run_id>/claim/", review_api.ClaimDoor.as_view(), name="api-review-claim"),
+    path(
+        "review/<uuid:run_id>/release/",
+        review_api.ReleaseDoor.as_view(),
+        name="api-review-release",
+    ),
+    path("review/<uuid:run_id>/probe/", review_api.ProbeDoor.as_view(), name="api-review-probe"),
+    path("approvals/", review_api.ApprovalsDoor.as_view(), name="api-approvals"),
+    path("approvals/<uuid:approval_id>/", review_api.ApprovalDoor.as_view(), name="api-approval"),
     path("holds/", holds_api.HoldsDoor.as_view(), name="api-holds"),
     path("holds/<uuid:hold_id>/", holds_api.HoldDoor.as_view(), name="api-hold"),
     path("holds/<uuid:hold_id>/owed/", holds_api.OwedDoor.as_view(), name="api-hold-owed"),

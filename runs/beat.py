@@ -18,7 +18,8 @@ from django.conf import settings
 from django.db import connection
 
 from jobs import beat_tasks, clock, zones
-from runs import backfill, claim, enqueue, letting_go, outbox, rescue, set_back, zone_data
+from runs import backfill, claim, enqueue, letting_go, outbox, rescue
+from runs import self_pause, set_back, zone_data
 from runs.bounds import Bound
 from runs.members import Member
 from runs.publishing import publisher
@@ -160,7 +161,7 @@ class Scheduler(beat.Scheduler):
         if self._rescue.has_come():
             for step in (
                 *(rescue.silent_workers, rescue.missed_wake_ups, rescue.alarm_for_overdue),
-                *(outbox.late, self._send_again),
+                *(outbox.late, self._send_again, self_pause.after_reviews),
             ):
                 self._safely(step)
         if self._mirror.has_come():

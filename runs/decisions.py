@@ -23,6 +23,7 @@ _WORDS = {
     "run_again": "run it again",
     "close": "closed",
     "let_past": "let it past the hold",
+    "escalate": "passed it on",
 }
 
 
@@ -79,32 +80,52 @@ def move(
     decision: str,
     note: str,
     by: User | None,
+    second: User | None = None,
 ) -> Run:
     """The run moved from one of the states `of`, under the token that the person saw (None:
     whatever it is now). A plan is made under the locks of job and run. Raises Stale; a second
-    click finds the first one's decision."""
+    click finds the first one's decision. `second` approved what `by` asked for."""
     with transaction.atomic():
-        job = release.lock(Run.objects.values_list("job_id", flat=True).get(id=run_id))
-        run = Run.objects.select_for_update(of=("self",)).select_related("job").get(id=run_id)
-        if run.state not in of:
-            raise Stale(run)
-        if token not in (None, run.attempt):
-            raise Stale(run, overtaken=True)
+        job, run = locked(run_id, of=of, token=token)
         planned = plan if isinstance(plan, Move) else plan(job, run)
         transitions.move(run.id, planned.to, token=run.attempt, **planned.changes)
-        Decision.objects.create(
-            run=run,
-            by=by,
-            at=Now(),
-            decision=decision,
+        record(
+            run,
+            decision,
+            planned.to,
             note=note,
-            from_state=run.state,
-            to_state=planned.to,
-            attempt=run.attempt,
+            by=by,
+            second=second,
+            key=planned.changes.get("key", ""),
         )
         release.waiting(job)
         run.refresh_from_db()
     return run
+
+
+def locked(run_id: UUID, *, of: Collection[State], token: int | None) -> tuple[Job, Run]:
+    """The run, in one of the states `of` and at the attempt `token` (None: any), with its job;
+    both locked until the transaction ends. Raises Stale."""
+    job = release.lock(Run.objects.values_list("job_id", flat=True).get(id=run_id))
+    run = Run.objects.select_for_update(of=("self",)).select_related("job").get(id=run_id)
+    if run.state not in of:
+        raise Stale(run)
+    if token not in (None, run.attempt):
+        raise Stale(run, overtaken=True)
+    return job, run
+
+
+def record(run: Run, decision: str, to: State, **said: Any) -> Decision:
+    """What a person did with a locked run that stood as `run` says."""
+    return Decision.objects.create(
+        run=run,
+        at=Now(),
+        decision=decision,
+        from_state=run.state,
+        to_state=to,
+        attempt=run.attempt,
+        **said,
+    )
 
 
 def once_more(**said: str) -> Plan:

@@ -47,8 +47,8 @@ with born as (
 insert into runs_run
        (id, job_id, job_version, key, origin, backfill_id, hold_id, due_at, state, review_class,
         reason, skipped_until, skipped_count, blocked_by, utc_offset, serial, effect, attempt,
-        failures, sends, created_at, not_before, send_at, finished_at, snapshot, idempotent,
-        max_attempts, backoff, cap, retry_unsent, timeout, queue, completion, deadline,
+        failures, sends, created_at, not_before, send_at, finished_at, review_at, snapshot,
+        idempotent, max_attempts, backoff, cap, retry_unsent, timeout, queue, completion, deadline,
         refusal_codes)
 select b.id, b.job_id, b.version, b.key, b.origin, b.backfill_id, b.hold_id, b.due_at, b.state,
        b.review_class, b.reason,
@@ -57,6 +57,7 @@ select b.id, b.job_id, b.version, b.key, b.origin, b.backfill_id, b.hold_id, b.d
        b.not_before,
        case when b.state = 'CLAIMED' then greatest(%(now)s::timestamptz, b.not_before) end,
        case when b.state = 'SKIPPED' then %(now)s::timestamptz end,
+       case when b.state = 'REVIEW' then %(now)s::timestamptz end,
 {snapshot}
 on conflict (job_id, due_at) where due_at is not null and state <> 'SKIPPED' do nothing
 """

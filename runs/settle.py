@@ -57,7 +57,7 @@ def _settled(run: Run, outcome: Outcome) -> State | None:
     verdict = _verdict(current, outcome)
     if not _move(current, verdict):
         return None
-    _end_attempt(run.id, run.attempt, outcome)
+    _end_attempt(current, outcome)
     if verdict.state is State.SUCCEEDED:
         idempotency.finish(run.key, run.attempt, outcome.answer)
     _let_others_go(job, verdict.state)
@@ -132,7 +132,7 @@ def _lost(run: Run) -> State | None:
     verdict = _verdict(run, outcome)
     if not _move(run, verdict):
         return None
-    _end_attempt(run.id, run.attempt, outcome)
+    _end_attempt(run, outcome)
     return verdict.state
 
 
@@ -183,10 +183,11 @@ def _move(run: Run, verdict: Verdict) -> bool:
     )
 
 
-def _end_attempt(run_id: UUID, token: int, outcome: Outcome) -> None:
+def _end_attempt(run: Run, outcome: Outcome) -> None:
     answer = {"answer": outcome.answer} if outcome.answer else {}  # else what came before stays
-    Attempt.objects.filter(run_id=run_id, number=token, ended_at=None).update(
+    Attempt.objects.filter(run_id=run.id, number=run.attempt, ended_at=None).update(
         ended_at=Now(),
+        lease_until=run.lease_until,
         outcome=outcome.kind,
         effect=outcome.effect,
         reason=outcome.reason,

@@ -56,6 +56,7 @@ def shape_of(to: State, send_in: float = 0.0) -> dict[str, Any]:
         "send_at": _earliest(send_in) if to in STARTABLE else None,
         "lease_until": None,
         "hold": None,
+        **({"review_at": Now()} if to is State.REVIEW else {}),
     }
 
 

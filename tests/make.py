@@ -125,6 +125,7 @@ def run(job: Job, state: State = State.CLAIMED, **columns: Any) -> Run:
         row |= {"lease_id": uuid4(), "lease_until": now + timedelta(minutes=1), "attempt": 1}
     if state is State.REVIEW:
         row |= {"review_class": ReviewClass.UNKNOWN, "reason": "No answer came.", "attempt": 1}
+        row |= {"review_at": now}
     if state is State.DEAD:
         row |= {"attempt": row["max_attempts"], "failures": row["max_attempts"]}
     if state is State.SKIPPED:

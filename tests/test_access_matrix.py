@@ -13,8 +13,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from jobs import calendar_content, calendar_editing, holds
 from jobs.models import CalendarVersion, Hold, Job, Membership, Team
 from jobs.roles import Role
-from runs import idempotency, steps
-from runs.models import Backfill, Run
+from runs import approvals, idempotency, steps
+from runs.models import Approval, Backfill, Run
 from runs.states import State
 from tests import make
 from tests.api import Api
@@ -53,6 +53,14 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-run-cancel": {"POST": "operator"},
     "api-run-complete": {"POST": "the target"},
     "api-key-step": {"GET": "viewer", "POST": "operator", "PUT": "operator"},
+    "api-reviews": {"GET": "viewer"},
+    "api-review": {"GET": "viewer"},
+    "api-review-bulk": {"POST": "operator"},
+    "api-review-claim": {"POST": "operator"},
+    "api-review-release": {"POST": "operator"},
+    "api-review-probe": {"POST": "operator"},
+    "api-approvals": {"GET": "viewer"},
+    "api-approval": {"GET": "viewer", "POST": "operator"},
     "api-holds": {"GET": "viewer", "POST": "operator"},
     "api-hold": {"GET": "viewer"},
     "api-hold-owed": {"GET": "viewer"},
@@ -62,7 +70,14 @@ NOW = "2026-01-01T00:00:00Z"
 NOWHERE = "api-nowhere"
 SHARED = ("api-calendars", "api-calendar", "api-calendar-preview", "api-calendar-versions")
 INDEX = "api-index"  # which tells everybody with a token the same
-LISTS = ("api-jobs", "api-runs", "api-holds")  # where another team sees its own, not a 404
+MANY = "api-review-bulk"  # by which another team decides about its own
+LISTS = (
+    "api-jobs",
+    "api-runs",
+    "api-reviews",
+    "api-approvals",
+    "api-holds",
+)  # where another team sees its own, not a 404
 BODIES: dict[str, object] = {
     "api-jobs": make.shape(name="new", team="payments"),
     "api-job": make.shape(name="edited"),
@@ -71,11 +86,17 @@ BODIES: dict[str, object] = {
     "api-calendar": {"days_off": [{"date": "2030-01-01"}]},
     "api-run-decide": {"decision": "close", "note": "Looked."},
     "api-run-replay": {"note": "Mended."},
+    "api-review-bulk": {"decision": "close", "note": "Looked.", "as_of": NOW, "expected": 0},
+    "api-approval": {"answer": "approve"},
     "api-run-discard": {"note": "Of no use."},
     "api-key-step": {"attempt": 1},
     "api-holds": {"reason": "A move.", "team": "payments"},
 }
-STATES = {"api-run-decide": State.REVIEW, "api-run-cancel": State.CLAIMED}
+REVIEWS = ("api-review", "api-review-claim", "api-review-release", "api-review-probe")
+STATES = {
+    **dict.fromkeys(("api-run-decide", "api-approval", *REVIEWS), State.REVIEW),
+    "api-run-cancel": State.CLAIMED,
+}
 
 
 @dataclass
@@ -87,12 +108,15 @@ class Stage:
     run: Run
     backfill: Backfill
     hold: Hold | None
+    approval: Approval | None
 
     def path(self, route: str) -> str:
         pattern = str(patterns()[route])
         path = pattern.replace("<uuid:job_id>", str(self.job.id))
         path = path.replace("<uuid:backfill_id>", str(self.backfill.id))
         path = path.replace("<uuid:run_id>", str(self.run.id)).replace("<slug:name>", "bank")
+        if self.approval:
+            path = path.replace("<uuid:approval_id>", str(self.approval.id))
         path = path.replace("<str:key>/<str:step>", f"{self.run.key}/charge")
         return path.replace("<uuid:hold_id>", str(self.hold.id)) if self.hold else path
 
@@ -137,7 +161,11 @@ def stage(route: str) -> Stage:
         idempotency.take(run.key, run_id=run.id, holder=1, payload=run.snapshot)
         steps.claim(run.key, "charge", run_id=run.id, attempt=1)
         steps.finish(run.key, "charge", attempt=1, answer="charged")
-    return Stage(team, job, run, make.backfill(job), hold)
+    approval = None
+    if route == "api-approval":
+        asker = make.operator(team, "asker")
+        approval = approvals.ask(run.id, token=None, new_key=True, note="Not seen.", by=asker)
+    return Stage(team, job, run, make.backfill(job), hold, approval)
 
 
 def api_of(who: str, team: Team) -> Api:
@@ -163,7 +191,7 @@ def expected(route: str, method: str, who: str) -> set[int]:
     if who in (OTHER_TEAM, OTHER_TOKEN) and route in SHARED:
         return {200, 201, 204}  # calendars are everybody's, and no job goes by this one
     if who in (OTHER_TEAM, OTHER_TOKEN):
-        return {200} if route in (*LISTS, INDEX) and method == "GET" else {404}
+        return {200} if route == MANY or (route in (*LISTS, INDEX) and method == "GET") else {404}
     return {200, 201, 204} if ROLES.index(who) >= ROLES.index(lowest) else {403}
 
 
@@ -187,7 +215,7 @@ def test_who_may_do_what(route: str, method: str, who: str) -> None:
     assert answer.status in expected(route, method, who), answer.body
     if answer.status >= 400 or method == "GET":
         assert there.as_it_is() == before
-    if route in LISTS and answer.status == 200 and who in (OTHER_TEAM, OTHER_TOKEN):
+    if route in (*LISTS, MANY) and answer.status == 200 and who in (OTHER_TEAM, OTHER_TOKEN):
         assert answer.body["results"] == []
 
 

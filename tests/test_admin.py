@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from jobs import calendar_content, calendar_editing, editing, holds, tokens
 from jobs.models import Asked, Due, Job, Membership, Team, Token, User
 from runs.models import (
+    Approval,
     Attempt,
     Beat,
     Decision,
@@ -22,6 +24,8 @@ from runs.models import (
     IdempotencyKey,
     Installation,
     Message,
+    ProbeAnswer,
+    ReviewClaim,
     Run,
     Tombstone,
     ZoneData,
@@ -76,6 +80,10 @@ def one_of_each(team: Team, staff: User) -> None:
         run=run, by=staff, at=now, decision="replay", note="n", from_state="DEAD",
         to_state="CLAIMED", attempt=1,
     )  # fmt: skip
+    later = now + timedelta(minutes=15)
+    ReviewClaim.objects.create(run=run, by=staff, at=now, until=later)
+    ProbeAnswer.objects.create(run=run, key=run.key, at=now, answer="did_not", by=staff)
+    Approval.objects.create(team=team, run=run, act="run_again", by=staff, at=now, expires_at=later)
     IdempotencyKey.objects.create(
         key=run.key,
         run=run,

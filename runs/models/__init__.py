@@ -8,11 +8,13 @@ from runs.models.decision import Decision
 from runs.models.idempotency_key import IdempotencyKey
 from runs.models.installation import Installation
 from runs.models.message import Delivery, Message
+from runs.models.review import Approval, ProbeAnswer, ReviewClaim
 from runs.models.run import Run
 from runs.models.tombstone import Tombstone
 from runs.models.zone_data import ZoneData
 
 __all__ = [
+    "Approval",
     "Attempt",
     "Backfill",
     "Beat",
@@ -22,6 +24,8 @@ __all__ = [
     "IdempotencyKey",
     "Installation",
     "Message",
+    "ProbeAnswer",
+    "ReviewClaim",
     "Run",
     "Tombstone",
     "ZoneData",

@@ -24,6 +24,8 @@ class Attempt(models.Model):
     callback_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     reported_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
+    # Until when its worker had the run, by the last heartbeat before its end was written.
+    lease_until = models.DateTimeField(null=True, blank=True)
     outcome = models.CharField(max_length=10, blank=True, default="")
     effect = models.CharField(max_length=5, blank=True, default="")
     reason = models.TextField(blank=True, default="")

@@ -17,6 +17,12 @@ class Decision(models.Model):
     from_state = models.CharField(max_length=9)
     to_state = models.CharField(max_length=9)
     attempt = models.PositiveIntegerField()  # the token that was decided on
+    # The new key, where one was chosen in place of the run's own.
+    key = models.CharField(max_length=200, blank=True, default="")
+    # Who approved it, where two pairs of eyes were asked for.
+    second = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="seconded"
+    )
 
     class Meta:
         ordering = ("run", "at")

@@ -110,6 +110,8 @@ class Run(models.Model):
     sent_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    # Since when it is in review, or when it came there last.
+    review_at = models.DateTimeField(null=True, blank=True)
 
     job_id: UUID
     backfill_id: UUID | None
@@ -146,6 +148,10 @@ class Run(models.Model):
                 condition=~Q(state=State.REVIEW)
                 | (Q(review_class__in=[c.value for c in ReviewClass]) & ~Q(reason="")),
                 name="review_only_with_a_reason",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=State.REVIEW) | Q(review_at__isnull=False),
+                name="review_since_an_instant",
             ),
             models.CheckConstraint(
                 condition=~Q(state=State.WAITING) | ~Q(reason=""),

@@ -1,0 +1,169 @@
+"""What waits for a person: which first, whose it is, and what is known of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import (
+    DateTimeField,
+    DurationField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+)
+from django.db.models.functions import Coalesce, Now
+
+from runs import approvals, probe, review, review_claims, review_facts, run_again
+from runs.models import Approval, Attempt, Decision, ProbeAnswer, ReviewClaim, Run
+from runs.models.review import PENDING
+from runs.review_facts import Facts, Phase
+from runs.states import State
+
+WHOSE = ("mine", "others", "nobody")
+ORDER = ("sort_at", "id")
+_NO_TARGET = timedelta(days=36_525)  # after whatever has one, by age
+_BEFORE = 10  # earlier decisions on the job
+
+_DECIDE_BEFORE = ExpressionWrapper(
+    F("review_at")
+    + ExpressionWrapper(
+        F("job__decide_by") * Value(timedelta(seconds=1), output_field=DurationField()),
+        output_field=DurationField(),
+    ),
+    output_field=DateTimeField(),
+)
+
+
+def waiting(rows: QuerySet[Run]) -> QuerySet[Any]:
+    """Of these rows those in review, the most overdue first, then by the time that is left, then
+    the oldest. Each has `decide_before`, `was_escalated`, `waits_for_second` and `taken`, its
+    claim, if one lasts."""
+    passed_on = Decision.objects.filter(run=OuterRef("pk"), decision="escalate")
+    asked = Approval.objects.filter(run=OuterRef("pk"), state=PENDING, expires_at__gt=Now())
+    found = rows.filter(state=State.REVIEW).annotate(
+        decide_before=_DECIDE_BEFORE,
+        sort_at=Coalesce(
+            _DECIDE_BEFORE,
+            ExpressionWrapper(F("review_at") + Value(_NO_TARGET), output_field=DateTimeField()),
+        ),
+        was_escalated=Exists(passed_on.filter(at__gte=OuterRef("review_at"))),
+        waits_for_second=Exists(asked),
+    )
+    return found.order_by(*ORDER)
+
+
+def narrowed(
+    rows: QuerySet[Any],
+    user_id: int,
+    *,
+    classes: Sequence[str] = (),
+    job_id: UUID | None = None,
+    whose: str = "",
+    overdue: bool = False,
+) -> QuerySet[Any]:
+    """Of `waiting` those of these classes, of this job, in these hands, beyond their time."""
+    lasting = Q(reviewclaim__until__gt=Now())
+    by_whose = {
+        "mine": lasting & Q(reviewclaim__by_id=user_id),
+        "others": lasting & ~Q(reviewclaim__by_id=user_id),
+        "nobody": Q(reviewclaim=None) | Q(reviewclaim__until__lte=Now()),
+    }
+    if classes:
+        rows = rows.filter(review_class__in=classes)
+    if job_id:
+        rows = rows.filter(job_id=job_id)
+    if whose:
+        rows = rows.filter(by_whose[whose])
+    return rows.filter(decide_before__lt=Now()) if overdue else rows
+
+
+def claims(runs: Sequence[Run]) -> dict[UUID, ReviewClaim]:
+    """The lasting claims on these runs."""
+    lasting = ReviewClaim.objects.filter(run__in=runs, until__gt=Now()).select_related("by")
+    return {claim.run_id: claim for claim in lasting}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a run in review, on one record. `lease_until` is of its last attempt, by
+    the last heartbeat; `locked_until` stands only where a probe is asked."""
+
+    run: Run
+    facts: Facts
+    attempts: list[Attempt]
+    decisions: list[Decision]
+    before: list[Decision]
+    phase: Phase | None
+    bytes_sent: int | None
+    lease_until: datetime | None
+    under_way_until: datetime | None
+    locked_until: datetime | None
+    decide_before: datetime | None
+    probed: ProbeAnswer | None
+    claim: ReviewClaim | None
+    approval: Approval | None
+    escalated: Decision | None
+    wants_second: bool
+
+    @property
+    def last(self) -> Attempt | None:
+        """Its last attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def phase_words(self) -> str:
+        """How far it came, for people."""
+        if self.phase is None:
+            return "It was never started. Nothing was sent."
+        return review_facts.PHASE_WORDS[self.phase]
+
+    @property
+    def probe_words(self) -> str:
+        """What the probe said, for people."""
+        return probe.WORDS[self.probed.answer] if self.probed else ""
+
+    @property
+    def late(self) -> list[Attempt]:
+        """The attempts of which something came back too late to count."""
+        return [attempt for attempt in self.attempts if attempt.late]
+
+
+def evidence(run: Run) -> Evidence:
+    """The record on a run that is in review; `run` with its job and team."""
+    attempts = list(run.attempts.order_by("number"))
+    last = run_again.tried(attempts[-1]) if attempts else None
+    by_then = run.review_at or run.created_at
+    within = run.job.decide_by
+    return Evidence(
+        run=run,
+        facts=review_facts.of(run.review_class, run.effect),
+        attempts=attempts,
+        decisions=list(run.decisions.select_related("by", "second").order_by("at")),
+        before=_before(run),
+        phase=review_facts.phase(last) if last else None,
+        bytes_sent=review_facts.bytes_sent(last) if last else 0,
+        lease_until=last.lease_until if last else None,
+        under_way_until=run_again.under_way_until(run, attempts),
+        locked_until=run_again.locked_until(run, attempts) if run.job.probe else None,
+        decide_before=by_then + timedelta(seconds=within) if within else None,
+        probed=probe.last(run),
+        claim=review_claims.of(run.id),
+        approval=approvals.of(run.id),
+        escalated=review.escalated(run),
+        wants_second=approvals.wanted(run.job, new_key=False),
+    )
+
+
+def _before(run: Run) -> list[Decision]:
+    """The newest decisions on other runs of the job."""
+    of_job = Decision.objects.filter(run__job_id=run.job_id, from_state=State.REVIEW)
+    others = of_job.exclude(run=run).select_related("by", "run__job").defer("run__snapshot")
+    return list(others.order_by("-at")[:_BEFORE])

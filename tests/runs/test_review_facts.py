@@ -1,0 +1,76 @@
+"""What the evidence of an attempt tells: how far it came, and until when it may be under way."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from runs import review_facts
+from runs.outcomes import Kind
+from runs.review_facts import Phase, Tried
+
+START = datetime(2026, 11, 29, 18, tzinfo=UTC)
+TIMEOUT = 30.0
+
+
+def after(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def tried(outcome: Kind, *, begun: bool = True, ended: float = 2, **more: Any) -> Tried:
+    lease, answer = more.get("lease"), more.get("answer", {})
+    return Tried(
+        outcome=outcome,
+        started_at=START,
+        intent_at=after(1) if begun else None,
+        ended_at=after(ended),
+        lease_until=after(lease) if lease else None,
+        answer=answer,
+    )
+
+
+BROKEN = {"phase": "waiting", "bytes_sent": 412}
+
+
+@pytest.mark.parametrize(
+    ("attempt", "phase", "sent"),
+    [
+        (tried(Kind.NOT_SENT, begun=False), Phase.PREPARING, 0),
+        (tried(Kind.LOST, begun=False), Phase.PREPARING, 0),
+        (tried(Kind.NOT_SENT), Phase.PREPARING, 0),
+        (tried(Kind.LOST), Phase.BEGUN, None),
+        (tried(Kind.UNKNOWN, answer={"phase": "sending", "bytes_sent": 7}), Phase.SENDING, 7),
+        (tried(Kind.UNKNOWN, answer=BROKEN), Phase.SENT, 412),
+        (tried(Kind.UNKNOWN, answer={"phase": "reading", "bytes_sent": 9}), Phase.ANSWERING, 9),
+        (tried(Kind.UNKNOWN, answer={"phase": 7, "bytes_sent": "x"}), Phase.BEGUN, None),
+        (tried(Kind.UNKNOWN, answer={"status": 202}), Phase.ANSWERED, None),
+        (tried(Kind.FAILED, answer={"status": 500}), Phase.ANSWERED, None),
+        (tried(Kind.REFUSED), Phase.ANSWERED, None),
+    ],
+)
+def test_how_far_it_came(attempt: Tried, phase: Phase, sent: int | None) -> None:
+    assert review_facts.phase(attempt) is phase
+    assert review_facts.bytes_sent(attempt) == sent
+    assert review_facts.PHASE_WORDS[phase]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "until"),
+    [
+        (tried(Kind.NOT_SENT, begun=False), None),
+        (tried(Kind.LOST, begun=False, lease=40), None),
+        (tried(Kind.REFUSED), None),
+        (tried(Kind.FAILED, answer={"status": 500}), after(2)),
+        (tried(Kind.FAILED, answer={"status": 504}), after(30)),
+        (tried(Kind.UNKNOWN, answer=BROKEN), after(30)),
+        (tried(Kind.UNKNOWN, ended=35), after(35)),
+        (tried(Kind.LOST), after(30)),
+        (tried(Kind.LOST, lease=40), after(40)),
+        (tried(Kind.LATER), after(30)),
+        (tried(Kind.STOPPED), after(30)),
+    ],
+)
+def test_until_when_its_effect_could_be_under_way(attempt: Tried, until: datetime | None) -> None:
+    assert review_facts.under_way_until(attempt, TIMEOUT) == until

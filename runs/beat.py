@@ -18,8 +18,17 @@ from django.conf import settings
 from django.db import connection
 
 from jobs import beat_tasks, clock, zones
-from runs import backfill, claim, enqueue, letting_go, outbox, rescue
-from runs import self_pause, set_back, zone_data
+from runs import (
+    backfill,
+    claim,
+    enqueue,
+    letting_go,
+    outbox,
+    rescue,
+    self_pause,
+    set_back,
+    zone_data,
+)
 from runs.bounds import Bound
 from runs.members import Member
 from runs.publishing import publisher

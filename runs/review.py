@@ -10,7 +10,7 @@ import structlog
 from django.db import transaction
 
 from jobs.models import Job, User
-from runs import approvals, decisions, idempotency, probe, review_claims, run_again
+from runs import approvals, decisions, idempotency, outbox, probe, review_claims, run_again
 from runs.decisions import Move, NoteMissing, Plan, Stale
 from runs.models import Decision, Run
 from runs.outcomes import Effect
@@ -132,7 +132,8 @@ def _escalate(run_id: UUID, *, token: int | None, note: str, by: User) -> Run:
         review_claims.refuse_others(run_id, by)
         if escalated(run):
             raise Stale(run)
-        decisions.record(run, "escalate", State.REVIEW, note=note, by=by)
+        passed = decisions.record(run, "escalate", State.REVIEW, note=note, by=by)
+        outbox.escalated(run_id, run.job_id, decision=passed.id, by=by.get_username(), note=note)
         review_claims.drop(run_id)
     log.warning("review.escalated", run=str(run_id), job=str(run.job_id), by=by.get_username())
     return run

@@ -18,7 +18,7 @@ from runs import (
     self_pause,
 )
 from runs.decisions import Stale
-from runs.models import Decision, ReviewClaim, Run
+from runs.models import Decision, Message, ReviewClaim, Run
 from runs.review_claims import Claimed
 from runs.states import State
 from tests import make
@@ -100,6 +100,7 @@ def test_what_is_not_in_review_is_not_taken(team: Team, operator: User) -> None:
 def test_what_is_passed_on_stays_in_review_marked_once(
     team: Team, operator: User, colleague: User
 ) -> None:
+    make.channel(team, "escalated")
     run = waits(team)
     review_claims.take(run.id, by=operator)
     assert decide(run, "escalate", operator).state == "REVIEW"
@@ -109,6 +110,7 @@ def test_what_is_passed_on_stays_in_review_marked_once(
     assert review_claims.of(run.id) is None, "who passes it on does not keep it"
     with pytest.raises(Stale, match="operator decided “passed it on”"):
         decide(run, "escalate", colleague)
+    assert Message.objects.get().reason == "operator wrote: Looked."
     assert decide(run, "happened", colleague).state == "SUCCEEDED"
 
 

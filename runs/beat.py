@@ -23,6 +23,7 @@ from runs import (
     claim,
     enqueue,
     letting_go,
+    old_snapshots,
     outbox,
     rescue,
     self_pause,
@@ -71,7 +72,7 @@ class Scheduler(beat.Scheduler):
         self._rescue = Every(settings.SWEEP)
         self._mirror, self._holds = Every(TICK), Every(TICK)
         self._zone_data = Every(settings.SWEEP)
-        self._told_older = Every(60)
+        self._told_older, self._old_snapshots = Every(60), Every(60)
         self._settled = False  # whether our zone data worked out every next moment
         self._broker_pause_until = 0.0
         # What is loaded by now stays. To go through it for garbage costs a tenth of a second,
@@ -173,6 +174,8 @@ class Scheduler(beat.Scheduler):
                 *(outbox.late, self._send_again, self_pause.after_reviews),
             ):
                 self._safely(step)
+        if self._old_snapshots.has_come():
+            self._safely(old_snapshots.alarm)
         if self._mirror.has_come():
             self._safely(beat_tasks.mirror)
 

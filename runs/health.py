@@ -16,7 +16,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from jobs import tokens
-from runs import members
+from runs import members, old_snapshots
 from runs.members import LIVE_FOR
 
 # The words of the partial indexes, one branch each: history is never read.
@@ -82,6 +82,10 @@ class Facts:
         yield GaugeMetricFamily("onebeat_due_lag_seconds", "Age of the oldest of them", lag)
         ((live,),) = _rows(_BEATS, LIVE_FOR)
         yield GaugeMetricFamily("onebeat_live_beats", "Replicas of the scheduler", live)
+        held = old_snapshots.oldest()
+        what = "Age of the oldest transaction that keeps dead rows from vacuum"
+        age = held.seconds if held else 0.0
+        yield GaugeMetricFamily("onebeat_oldest_snapshot_seconds", what, age)
         older = len(members.behind())
         what = "Live beats with older zone data than the newest seen: they claim no local time"
         yield GaugeMetricFamily("onebeat_beats_behind", what, older)

@@ -29,6 +29,7 @@ class Kind(StrEnum):
     AUDIT = "audit"
     OVERDUE = "overdue"
     UNSTARTED = "unstarted"
+    SNAPSHOT = "snapshot"
     RESTORED = "restored"
     UNDELIVERED = "undelivered"
     TEST = "test"
@@ -38,7 +39,10 @@ OF_TEAM = (
     *(Kind.REVIEW, Kind.ESCALATED, Kind.DEAD, Kind.MISSED, Kind.DROPPED, Kind.LATE),
     Kind.AUDIT,
 )
-OF_INSTALLATION = (*(Kind.OVERDUE, Kind.UNSTARTED, Kind.RESTORED, Kind.AUDIT, Kind.UNDELIVERED),)
+OF_INSTALLATION = (
+    *(Kind.OVERDUE, Kind.UNSTARTED, Kind.SNAPSHOT, Kind.RESTORED, Kind.AUDIT),
+    Kind.UNDELIVERED,
+)
 ALL = tuple(dict.fromkeys((*OF_TEAM, *OF_INSTALLATION)))
 
 
@@ -106,6 +110,12 @@ WORDS: dict[Kind, Words] = {
         "Runs were sent long ago, and no worker starts them.",
         "They have not begun; they will when a worker takes them.",
         "See whether workers serve this queue, and whether they hang.",
+    ),
+    Kind.SNAPSHOT: Words(
+        "A transaction stays open",
+        "Vacuum cannot remove the dead rows of anything since it began.",
+        "Nothing is late for it yet; the tables grow, and looks slow down.",
+        "End it (pg_terminate_backend, rollback prepared), or let the dump finish.",
     ),
     Kind.RESTORED: Words(
         "The database seems to be restored from a copy",

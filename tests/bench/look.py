@@ -46,7 +46,9 @@ def idle_buffers(*, above: datetime, now: datetime) -> int:
     """Buffers, shared, hit and read, of the claim's own statement when nothing is due."""
     look: dict[str, Any] = {"above": above, "now": now, "shards": SHARDS, "limit": claim.BATCH}
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"explain (analyze, buffers, format json) {claim_rows._LOCK_DUE}", look)
+        cursor.execute(
+            f"explain (analyze, buffers, format json) {claim_rows._LOCK_DUE.format(only='')}", look
+        )
         (answer,) = cursor.fetchone()
     plan = (json.loads(answer) if isinstance(answer, str) else answer)[0]["Plan"]
     assert plan["Actual Rows"] == 0, "something was due"

@@ -14,6 +14,8 @@ LISTS = (
     ("review", "api-reviews"),
     ("approvals", "api-approvals"),
     ("calendars", "api-calendars"),
+    ("dead-letters", "api-dead-letters"),
+    ("replays", "api-replays"),
     ("holds", "api-holds"),
 )
 api: list[URLPattern | URLResolver] = [

@@ -18,22 +18,44 @@ PARAMETERS = ("page_size", "cursor")
 _USUAL, _MOST = 50, 200
 
 Row = TypeVar("Row", bound=Model)
+Found = TypeVar("Found")
 
 
 def page(
     request: Request, rows: QuerySet[Row], by: Sequence[str], shape: Callable[[Row], object]
 ) -> Response:
     """`{"results": […], "next": url or null}`, ordered by these columns (`-` before a name:
-    descending), which together are unique. Nothing is counted.
+    descending), which together are unique. Nothing is counted."""
+    found, following = cut(request, rows, by)
+    return Response({"results": [shape(row) for row in found], "next": following})
 
-    The cursor holds the last row's columns, signed, so that none can be made up.
-    """
+
+def cut(
+    request: Request, rows: QuerySet[Any, Found], by: Sequence[str]
+) -> tuple[list[Found], str | None]:
+    """The rows of the page that is asked for, and the address of the next; rows may be dicts."""
     size = asked.count(request, "page_size", _USUAL, _MOST)
     if "cursor" in request.query_params:
-        rows = rows.filter(_after(by, _opened(request.query_params["cursor"], by)))
+        rows = after(rows, by, request.query_params["cursor"])
     found = list(rows.order_by(*by)[: size + 1])
     following = _next(request, found[size - 1], by) if len(found) > size else None
-    return Response({"results": [shape(row) for row in found[:size]], "next": following})
+    return found[:size], following
+
+
+def after(rows: QuerySet[Any, Found], by: Sequence[str], behind: str) -> QuerySet[Any, Found]:
+    """The rows behind a cursor. Raises BadRequest for one that this list has not given."""
+    return rows.filter(_after(by, _opened(behind, by)))
+
+
+def cursor(last: object, by: Sequence[str]) -> str:
+    """Where a page ended: the last row's columns, signed, so that none can be made up."""
+    values = [_value(last, column.lstrip("-")) for column in by]
+    kept = [value if isinstance(value, int) else str(value) for value in values]
+    return signing.dumps(kept, salt=_salt(by))
+
+
+def _value(row: object, name: str) -> Any:
+    return row[name] if isinstance(row, dict) else getattr(row, name)
 
 
 def _after(by: Sequence[str], values: list[Any]) -> Q:
@@ -46,17 +68,15 @@ def _after(by: Sequence[str], values: list[Any]) -> Q:
     return behind
 
 
-def _next(request: Request, last: Model, by: Sequence[str]) -> str:
-    values = [getattr(last, column.lstrip("-")) for column in by]
-    kept = [value if isinstance(value, int) else str(value) for value in values]
+def _next(request: Request, last: object, by: Sequence[str]) -> str:
     parameters = request.query_params.copy()
-    parameters["cursor"] = signing.dumps(kept, salt=_salt(by))
+    parameters["cursor"] = cursor(last, by)
     return request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
 
 
-def _opened(cursor: str, by: Sequence[str]) -> list[Any]:
+def _opened(behind: str, by: Sequence[str]) -> list[Any]:
     try:
-        values: list[Any] = signing.loads(cursor, salt=_salt(by))
+        values: list[Any] = signing.loads(behind, salt=_salt(by))
     except signing.BadSignature:
         hint = "Follow `next` as it was given, or begin without a cursor."
         raise BadRequest(Problem("cursor", "was not given by this list.", hint)) from None

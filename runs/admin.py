@@ -22,6 +22,8 @@ from runs.models import (
     Installation,
     Message,
     ProbeAnswer,
+    Replay,
+    ReplayItem,
     ReviewClaim,
     Run,
     Tombstone,
@@ -119,6 +121,23 @@ class BackfillAdmin(ReadOnlyAdmin):
 
     list_display = ("id", "job", "since", "until", "state", "made", "passed", "by", "created_at")
     list_select_related = ("job", "by")
+    ordering = ("-id",)
+
+
+@admin.register(Replay)
+class ReplayAdmin(ReadOnlyAdmin):
+    """Replays of many dead runs, newest first."""
+
+    list_display = ("id", "job", "state", "count", "replayed", "passed", "by", "created_at")
+    list_select_related = ("job", "by")
+    ordering = ("-id",)
+
+
+@admin.register(ReplayItem)
+class ReplayItemAdmin(ReadOnlyAdmin):
+    """What became of each run of a replay, newest first."""
+
+    list_display = ("replay_id", "place", "run_id", "result", "reason", "at")
     ordering = ("-id",)
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import api, backfill_api, holds_api, keys_api, reports_api, review_api
+from runs import (
+    api,
+    backfill_api,
+    holds_api,
+    keys_api,
+    letters_api,
+    replay_batch,
+    reports_api,
+    review_api,
+)
 
 urlpatterns = [
     path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
@@ -40,6 +49,34 @@ urlpatterns = [
     path("review/<uuid:run_id>/probe/", review_api.ProbeDoor.as_view(), name="api-review-probe"),
     path("approvals/", review_api.ApprovalsDoor.as_view(), name="api-approvals"),
     path("approvals/<uuid:approval_id>/", review_api.ApprovalDoor.as_view(), name="api-approval"),
+    path("dead-letters/", letters_api.GroupsDoor.as_view(), name="api-dead-letters"),
+    path("dead-letters/<uuid:group_id>/", letters_api.GroupDoor.as_view(), name="api-dead-group"),
+    path(
+        "dead-letters/<uuid:group_id>/replay/",
+        letters_api.ReplayGroupDoor.as_view(),
+        name="api-dead-group-replay",
+    ),
+    path(
+        "dead-letters/<uuid:group_id>/discard/",
+        letters_api.DiscardGroupDoor.as_view(),
+        name="api-dead-group-discard",
+    ),
+    path("replays/", letters_api.ReplaysDoor.as_view(), name="api-replays"),
+    path("replays/<uuid:replay_id>/", letters_api.ReplayDoor.as_view(), name="api-replay"),
+    path(
+        "replays/<uuid:replay_id>/items/",
+        letters_api.ReplayItemsDoor.as_view(),
+        name="api-replay-items",
+    ),
+    *(
+        path(
+            f"replays/<uuid:replay_id>/{steer.__name__}/",
+            letters_api.SteerDoor.as_view(),
+            {"steer": steer},
+            name=f"api-replay-{steer.__name__}",
+        )
+        for steer in (replay_batch.pause, replay_batch.resume, replay_batch.cancel)
+    ),
     path("holds/", holds_api.HoldsDoor.as_view(), name="api-holds"),
     path("holds/<uuid:hold_id>/", holds_api.HoldDoor.as_view(), name="api-hold"),
     path("holds/<uuid:hold_id>/owed/", holds_api.OwedDoor.as_view(), name="api-hold-owed"),

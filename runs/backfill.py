@@ -27,7 +27,7 @@ from runs.birth import Birth
 from runs.models import Backfill, Run
 from runs.models.backfill import Progress
 from runs.moments import TICK
-from runs.overlap import Situation, Standing
+from runs.overlap import Standing
 from runs.states import UNDER_WAY, Origin, State
 
 TAKEN_BACK = "Its backfill was stopped before it started."
@@ -177,7 +177,7 @@ def _turn(backfill: Backfill, job: Job, *, room: int) -> Turn:
     history = moments.of_job(job.id, backfill.since)
     batch = _batch(backfill, history)
     there = moments.there(job.id, batch)
-    situation = _situation(job)
+    situation = standing.of_locked(job)
     for moment in batch:
         if moment in there:
             turn.passed += 1
@@ -200,14 +200,6 @@ def _batch(backfill: Backfill, history: moments.History) -> list[datetime]:
     if backfill.reverse:
         return history.newest(backfill.since, backfill.cursor - TICK, _LOOK)
     return history.between(backfill.cursor + TICK, backfill.until, _LOOK)
-
-
-def _situation(job: Job) -> Situation:
-    """What may be in the way; nothing is where its runs never take turns."""
-    if not job.takes_turns:
-        return Situation()
-    with connection.cursor() as cursor:
-        return standing.of_job(cursor, job.id, expired=None)
 
 
 def _birth(backfill: Backfill, version: int, moment: datetime) -> Birth:

@@ -25,6 +25,7 @@ from runs import (
     letting_go,
     old_snapshots,
     outbox,
+    replaying,
     rescue,
     self_pause,
     set_back,
@@ -95,8 +96,9 @@ class Scheduler(beat.Scheduler):
         self._safely(self._work_out_anew)
         more = self._safely(self._work)
         carried = self._safely(backfill.advance_all) or backfill.Carried()
+        replayed = self._safely(replaying.advance_all)
         self._safely(self._look_after)
-        if more or carried.moments:
+        if more or carried.moments or replayed:
             return _LEAST_SLEEP
         sleep = self._safely(self._sleep) or TICK
         return min(sleep, _BACKFILL) if carried.open else sleep

@@ -18,6 +18,9 @@ from runs.states import State
 
 DECIDED = "Decided: "  # how the reason of a run begins that a person has moved out of review
 
+# What a run forgets that is sent once more: its failures, a request to stop it, and a leave.
+ANEW: dict[str, Any] = {"failures": 0, "stop_asked_at": None, "let_past_at": None}
+
 _WORDS = {
     "happened": "it happened",
     "run_again": "run it again",
@@ -133,14 +136,13 @@ def once_more(**said: str) -> Plan:
     forgotten, and so is a request to stop it. `said`: its reason, unless it waits."""
 
     def plan(job: Job, run: Run) -> Move:
-        anew = {"failures": 0, "stop_asked_at": None, "let_past_at": None}
         waits = release.in_the_way(job, run)
         if waits is None:
-            return Move(State.CLAIMED, {**anew, "serial": job.serial, **said})
+            return Move(State.CLAIMED, {**ANEW, "serial": job.serial, **said})
         if isinstance(waits, Hold):
             held = {"hold": waits, "reason": waits.words, "blocked_by": None}
-            return Move(State.WAITING, {**anew, **held})
+            return Move(State.WAITING, {**ANEW, **held})
         waiting = {"reason": waits.reason, "blocked_by": waits.blocked_by}
-        return Move(State.WAITING, {**anew, **waiting})
+        return Move(State.WAITING, {**ANEW, **waiting})
 
     return plan

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import asdict
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -16,7 +17,7 @@ from django.db.models.functions import Now
 
 from jobs import clock, editing
 from jobs.models import Job
-from runs import idempotency, release, transitions, verdicts
+from runs import error_groups, idempotency, release, transitions, verdicts
 from runs.faults import fault
 from runs.models import Attempt, Run
 from runs.outcomes import Effect, Kind, Outcome
@@ -180,7 +181,15 @@ def _move(run: Run, verdict: Verdict) -> bool:
         failures=verdict.failures,
         reason=verdict.reason,
         review_class=verdict.review_class,
+        **_group(run, verdict),
     )
+
+
+def _group(run: Run, verdict: Verdict) -> dict[str, Any]:
+    """Those that died alike, where the verdict is death."""
+    if verdict.state is not State.DEAD:
+        return {}
+    return {"error_group": error_groups.group_of(run.job_id, verdict.reason)}
 
 
 def _end_attempt(run: Run, outcome: Outcome) -> None:

@@ -8,6 +8,9 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
+
+from jobs.models import Job
 from runs.arrays import array
 from runs.overlap import Situation, Standing
 
@@ -43,6 +46,15 @@ def of_job(cursor: Any, job_id: UUID, *, expired: datetime | None) -> Situation:
     `expired` are too late, unless somebody asked for them."""
     found = _read(cursor, _READ, {"jobs": array([job_id]), "expired": expired})
     return found.get(job_id, Situation())
+
+
+def of_locked(job: Job) -> Situation:
+    """What may be in the way of a run that somebody has made wait for its turn; nothing is where
+    the job's runs never take turns."""
+    if not job.takes_turns:
+        return Situation()
+    with connection.cursor() as cursor:
+        return of_job(cursor, job.id, expired=None)
 
 
 def of_moments(cursor: Any, moments: Sequence[tuple[UUID, datetime]]) -> dict[UUID, Situation]:

@@ -39,9 +39,18 @@ def move(run_id: UUID, to: State, *, token: int, send_in: float = 0.0, **changes
 def move_all(run_ids: Collection[UUID], to: State, **changes: Any) -> int:
     """The same for many that nobody holds a token of: runs that wait, under their job's lock.
     How many were moved."""
+    return _move_all(run_ids, State.WAITING, to, changes)
+
+
+def move_dead(run_ids: Collection[UUID], to: State, **changes: Any) -> int:
+    """The same for many that are dead, under their job's lock."""
+    return _move_all(run_ids, State.DEAD, to, changes)
+
+
+def _move_all(run_ids: Collection[UUID], of: State, to: State, changes: dict[str, Any]) -> int:
     if not run_ids:
         return 0
-    rows = Run.objects.filter(id__in=run_ids, state=State.WAITING, state__in=sources(to))
+    rows = Run.objects.filter(id__in=run_ids, state=of, state__in=sources(to))
     with transaction.atomic(savepoint=False):
         won = rows.update(**{**shape_of(to), **changes})
         told(to, run_ids)
@@ -57,6 +66,7 @@ def shape_of(to: State, send_in: float = 0.0) -> dict[str, Any]:
         "lease_until": None,
         "hold": None,
         **({"review_at": Now()} if to is State.REVIEW else {}),
+        **({"died_at": Now()} if to is State.DEAD else {}),
     }
 
 

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import action_views, backfill_views, hold_views, views
+from runs import (
+    action_views,
+    backfill_views,
+    hold_views,
+    letters_views,
+    replay_batch,
+    views,
+)
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -26,5 +33,31 @@ urlpatterns = [
     path("review/", views.review, name="review"),
     path("holds/", hold_views.all_holds, name="holds"),
     path("holds/<uuid:hold_id>/", hold_views.one_hold, name="hold"),
-    path("dead-letters/", views.dead_letters, name="dead-letters"),
+    path("dead-letters/", letters_views.all_groups, name="dead-letters"),
+    path("dead-letters/<uuid:group_id>/", letters_views.one_group, name="dead-group"),
+    path(
+        "dead-letters/<uuid:group_id>/replay/", letters_views.replay_group, name="dead-group-replay"
+    ),
+    path(
+        "dead-letters/<uuid:group_id>/discard/",
+        letters_views.discard_group,
+        name="dead-group-discard",
+    ),
+    path("replays/<uuid:replay_id>/", letters_views.one_replay, name="replay"),
+    path(
+        "replays/<uuid:replay_id>/progress/", letters_views.replay_progress, name="replay-progress"
+    ),
+    *(
+        path(
+            f"replays/<uuid:replay_id>/{steer.__name__}/",
+            letters_views.replay_steer,
+            {"steer": steer, "done": done},
+            name=f"replay-{steer.__name__}",
+        )
+        for steer, done in (
+            (replay_batch.pause, "Paused. Nothing more goes until somebody resumes it."),
+            (replay_batch.resume, "It goes on."),
+            (replay_batch.cancel, "Cancelled. What has been sent again goes on."),
+        )
+    ),
 ]

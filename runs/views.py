@@ -70,13 +70,6 @@ def review(request: HttpRequest) -> HttpResponse:
     return _resting(request, State.REVIEW, "runs/review.html")
 
 
-@page
-@require_GET
-def dead_letters(request: HttpRequest) -> HttpResponse:
-    """The runs whose attempts are used up, the oldest first."""
-    return _resting(request, State.DEAD, "runs/dead_letters.html")
-
-
 @fragment
 @require_GET
 def job_runs(request: HttpRequest, job_id: UUID) -> HttpResponse:

@@ -11,8 +11,8 @@ from jobs.definitions import Definition
 from jobs.models import Job, Membership, Team, User
 from jobs.offer import offered
 from jobs.roles import Role
-from runs import channels, idempotency
-from runs.models import Backfill, Channel, Run
+from runs import channels, dead_letters, error_groups, idempotency, replay_batch
+from runs.models import Backfill, Channel, Replay, Run
 from runs.states import ACTIVE, FINAL, STARTABLE, Origin, ReviewClass, State
 
 
@@ -128,6 +128,9 @@ def run(job: Job, state: State = State.CLAIMED, **columns: Any) -> Run:
         row |= {"review_at": now}
     if state is State.DEAD:
         row |= {"attempt": row["max_attempts"], "failures": row["max_attempts"]}
+        reason = columns.get("reason", "The target answered 503 Service Unavailable.")
+        row |= {"reason": reason, "died_at": now}
+        row |= {"error_group": error_groups.group_of(job.id, reason)}
     if state is State.SKIPPED:
         row |= {"skipped_count": 1}
     return Run.objects.create(**{**row, **columns})
@@ -147,3 +150,15 @@ def backfill(job: Job, **columns: Any) -> Backfill:
     since = now - timedelta(hours=1)
     row = {"since": since, "until": now, "cursor": since, "created_at": now, "moments": 1}
     return Backfill.objects.create(job=job, **{**row, **columns})
+
+
+def dead(job: Job) -> Run:
+    """A dead run of the job."""
+    return Run.objects.filter(job=job, state=State.DEAD).first() or run(job, State.DEAD)
+
+
+def replay(job: Job, **how: Any) -> Replay:
+    """A replay of a dead run of the job, which no beat has carried on yet."""
+    one = dead(job)
+    assert one.error_group is not None
+    return replay_batch.begin(dead_letters.choose(one.error_group, [one.id]), by=None, **how)

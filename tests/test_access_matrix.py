@@ -14,7 +14,7 @@ from jobs import calendar_content, calendar_editing, holds
 from jobs.models import CalendarVersion, Hold, Job, Membership, Team
 from jobs.roles import Role
 from runs import approvals, idempotency, steps
-from runs.models import Approval, Backfill, Run
+from runs.models import Approval, Backfill, Replay, Run
 from runs.states import State
 from tests import make
 from tests.api import Api
@@ -52,6 +52,16 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-run-discard": {"POST": "operator"},
     "api-run-cancel": {"POST": "operator"},
     "api-run-complete": {"POST": "the target"},
+    "api-dead-letters": {"GET": "viewer"},
+    "api-dead-group": {"GET": "viewer"},
+    "api-dead-group-replay": {"POST": "operator"},
+    "api-dead-group-discard": {"POST": "operator"},
+    "api-replays": {"GET": "viewer"},
+    "api-replay": {"GET": "viewer"},
+    "api-replay-items": {"GET": "viewer"},
+    "api-replay-pause": {"POST": "operator"},
+    "api-replay-resume": {"POST": "operator"},
+    "api-replay-cancel": {"POST": "operator"},
     "api-key-step": {"GET": "viewer", "POST": "operator", "PUT": "operator"},
     "api-reviews": {"GET": "viewer"},
     "api-review": {"GET": "viewer"},
@@ -77,6 +87,8 @@ LISTS = (
     "api-reviews",
     "api-approvals",
     "api-holds",
+    "api-dead-letters",
+    "api-replays",
 )  # where another team sees its own, not a 404
 BODIES: dict[str, object] = {
     "api-jobs": make.shape(name="new", team="payments"),
@@ -89,6 +101,8 @@ BODIES: dict[str, object] = {
     "api-review-bulk": {"decision": "close", "note": "Looked.", "as_of": NOW, "expected": 0},
     "api-approval": {"answer": "approve"},
     "api-run-discard": {"note": "Of no use."},
+    "api-dead-group-replay": {"expected": 1},
+    "api-dead-group-discard": {"expected": 1, "note": "Of no use."},
     "api-key-step": {"attempt": 1},
     "api-holds": {"reason": "A move.", "team": "payments"},
 }
@@ -109,6 +123,7 @@ class Stage:
     backfill: Backfill
     hold: Hold | None
     approval: Approval | None
+    replay: Replay | None
 
     def path(self, route: str) -> str:
         pattern = str(patterns()[route])
@@ -117,6 +132,8 @@ class Stage:
         path = path.replace("<uuid:run_id>", str(self.run.id)).replace("<slug:name>", "bank")
         if self.approval:
             path = path.replace("<uuid:approval_id>", str(self.approval.id))
+        path = path.replace("<uuid:group_id>", str(self.run.error_group))
+        path = path.replace("<uuid:replay_id>", str(self.replay.id if self.replay else ""))
         path = path.replace("<str:key>/<str:step>", f"{self.run.key}/charge")
         return path.replace("<uuid:hold_id>", str(self.hold.id)) if self.hold else path
 
@@ -127,7 +144,8 @@ class Stage:
         backfills = Backfill.objects.order_by("id").values_list("id", "state")
         versions = CalendarVersion.objects.order_by("id").values_list("calendar", "number")
         runs = Run.objects.order_by("id").values_list("id", "state")
-        return [*jobs, *held, *versions, *runs, *backfills]
+        replays = Replay.objects.order_by("id").values_list("id", "state")
+        return [*jobs, *held, *versions, *runs, *backfills, *replays]
 
 
 def patterns() -> dict[str, str]:
@@ -165,7 +183,8 @@ def stage(route: str) -> Stage:
     if route == "api-approval":
         asker = make.operator(team, "asker")
         approval = approvals.ask(run.id, token=None, new_key=True, note="Not seen.", by=asker)
-    return Stage(team, job, run, make.backfill(job), hold, approval)
+    replay = make.replay(job) if "api-replay" in route else None
+    return Stage(team, job, run, make.backfill(job), hold, approval, replay)
 
 
 def api_of(who: str, team: Team) -> Api:

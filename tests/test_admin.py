@@ -95,6 +95,7 @@ def one_of_each(team: Team, staff: User) -> None:
     )
     Beat.objects.create(name="b", host="h", pid=1, tzdata="2026.1", started_at=now, seen_at=now)
     make.backfill(job)
+    make.replay(job)
     holds.begin(team, "A move.", by=staff)
     Installation.objects.create(identity="1/2", timeline=1, pulse=1, seen_at=now)
     Tombstone.objects.create(job=job, due_at=now, ending="SUCCEEDED")

@@ -13,7 +13,7 @@ from jobs import calendar_content, calendar_editing, holds
 from jobs import urls as jobs_urls
 from jobs.models import Hold, Job, User
 from runs import urls as runs_urls
-from runs.models import Backfill, Run
+from runs.models import Backfill, Replay, Run
 from runs.states import State
 from tests import make
 
@@ -63,6 +63,14 @@ PAGES = {
     "run-cancel": Rule(None, "operator"),
     "review": Rule("viewer", None),
     "dead-letters": Rule("viewer", None),
+    "dead-group": Rule("viewer", None),
+    "dead-group-replay": Rule("operator", "operator"),
+    "dead-group-discard": Rule("operator", "operator"),
+    "replay": Rule("viewer", None),
+    "replay-progress": Rule("viewer", None),
+    "replay-pause": Rule(None, "operator"),
+    "replay-resume": Rule(None, "operator"),
+    "replay-cancel": Rule(None, "operator"),
     "holds": Rule("viewer", "operator"),
     "hold": Rule("viewer", "operator"),
 }
@@ -113,6 +121,11 @@ def address(name: str, job: Job, run: Run) -> str:
     if "<uuid:backfill_id>" in path:
         found = Backfill.objects.filter(job=job).first() or make.backfill(job)
         path = path.replace("<uuid:backfill_id>", str(found.id))
+    if "<uuid:group_id>" in path:
+        path = path.replace("<uuid:group_id>", str(make.dead(job).error_group))
+    if "<uuid:replay_id>" in path:
+        there_is = Replay.objects.filter(job=job).first() or make.replay(job)
+        path = path.replace("<uuid:replay_id>", str(there_is.id))
     if "<uuid:hold_id>" in path:
         there = Hold.objects.first() or holds.begin(job.team, "A move.", by=None)
         path = path.replace("<uuid:hold_id>", str(there.id))
@@ -174,7 +187,17 @@ def test_a_role_does_what_it_may_and_no_more(
 def test_a_viewer_sees_no_button_that_would_be_refused(job: Job, run: Run) -> None:
     client = Client()
     client.force_login(make.viewer(make.team()))
-    for name in ("jobs", "job", "run", "review", "backfill", "holds", "hold"):
+    for name in (
+        "jobs",
+        "job",
+        "run",
+        "review",
+        "backfill",
+        "dead-group",
+        "replay",
+        "holds",
+        "hold",
+    ):
         page = client.get(address(name, job, run)).content.decode()
         for path in (
             "pause",
@@ -186,6 +209,8 @@ def test_a_viewer_sees_no_button_that_would_be_refused(job: Job, run: Run) -> No
             "replay",
             "new",
             "stop",
+            "discard",
+            "cancel",
         ):
             assert f"/{path}/" not in page.partition("<main")[2], (name, path)
         assert "hold" not in name or "<form" not in page.partition("<main")[2], name

@@ -8,6 +8,7 @@ from runs.models.decision import Decision
 from runs.models.idempotency_key import IdempotencyKey
 from runs.models.installation import Installation
 from runs.models.message import Delivery, Message
+from runs.models.replay import Replay, ReplayItem
 from runs.models.review import Approval, ProbeAnswer, ReviewClaim
 from runs.models.run import Run
 from runs.models.tombstone import Tombstone
@@ -25,6 +26,8 @@ __all__ = [
     "Installation",
     "Message",
     "ProbeAnswer",
+    "Replay",
+    "ReplayItem",
     "ReviewClaim",
     "Run",
     "Tombstone",

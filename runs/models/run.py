@@ -78,6 +78,9 @@ class Run(models.Model):
     effect = models.CharField(max_length=5, default="none")
     review_class = models.CharField(max_length=8, blank=True, default="")
     reason = models.TextField(blank=True, default="")
+    # The failures like which it died last, and when; both stay when it is replayed.
+    error_group = models.UUIDField(null=True, blank=True)
+    died_at = models.DateTimeField(null=True, blank=True)
 
     snapshot = models.JSONField()
     idempotent = models.BooleanField()
@@ -170,6 +173,11 @@ class Run(models.Model):
                 name="only_an_idempotent_run_is_dead",
             ),
             models.CheckConstraint(
+                condition=~Q(state=State.DEAD)
+                | Q(error_group__isnull=False, died_at__isnull=False),
+                name="dead_run_belongs_to_a_group",
+            ),
+            models.CheckConstraint(
                 condition=Q(state=State.SKIPPED, skipped_count__isnull=False)
                 | (~Q(state=State.SKIPPED) & Q(skipped_count__isnull=True)),
                 name="skipped_run_counts_its_moments",
@@ -193,6 +201,11 @@ class Run(models.Model):
             ),
             models.Index(fields=("id",), condition=Q(state=State.REVIEW), name="runs_in_review"),
             models.Index(fields=("id",), condition=Q(state=State.DEAD), name="dead_letters"),
+            models.Index(
+                fields=("error_group", "state", "id"),
+                condition=Q(error_group__isnull=False),
+                name="runs_of_an_error_group",
+            ),
             models.Index(fields=("job", "id"), name="runs_of_a_job"),
             models.Index(fields=("job",), condition=Q(state=State.WAITING), name="waiting_runs"),
             models.Index(

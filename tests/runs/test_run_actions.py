@@ -136,11 +136,11 @@ def test_a_decision_on_an_attempt_that_is_over_is_refused(browser: Browser, job:
 
 @pytest.fixture
 def dead(team: Team) -> Run:
-    return make.run(make.job(team, name="safe"), State.DEAD, reason="503, five times.")
+    return make.run(make.job(team, name="safe"), State.DEAD, reason="It said no, five times.")
 
 
 def test_a_dead_letter_is_replayed_with_its_key(browser: Browser, dead: Run) -> None:
-    assert "503, five times." in browser.get("/dead-letters/").words
+    assert "It said no, five times." in browser.get("/dead-letters/").words
     page = browser.post(f"/runs/{dead.id}/replay/", token=dead.attempt, note="")
     assert "same key" in page.words
     key = dead.key

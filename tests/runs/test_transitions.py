@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+from uuid import uuid4
+
 import pytest
 
 from jobs import clock
@@ -12,7 +15,8 @@ from tests import make
 
 pytestmark = pytest.mark.django_db
 
-_MORE = {
+_MORE: dict[State, dict[str, Any]] = {
+    State.DEAD: {"error_group": uuid4()},
     State.REVIEW: {"review_class": "unknown", "reason": "No answer came."},
     State.WAITING: {"reason": "Waits for another run to end."},
 }
@@ -32,7 +36,7 @@ def test_another_token_moves_nothing(to: State) -> None:
     run = make.run(make.job(make.team()), State.RUNNING, attempt=2)
     assert not transitions.move(run.id, to, token=1)
     assert not transitions.move(run.id, to, token=3)
-    assert transitions.move(run.id, to, token=2)
+    assert transitions.move(run.id, to, token=2, **_MORE.get(to, {}))
 
 
 def test_who_comes_second_is_told_no() -> None:
@@ -46,10 +50,11 @@ def test_who_comes_second_is_told_no() -> None:
 def test_the_columns_that_the_state_dictates_go_with_it(to: State) -> None:
     run = make.run(make.job(make.team()), State.RUNNING)
     before = clock.now()
-    assert transitions.move(run.id, to, token=1, send_in=60, failures=1)
+    assert transitions.move(run.id, to, token=1, send_in=60, failures=1, **_MORE.get(to, {}))
     moved = Run.objects.get(id=run.id)
     assert moved.lease_until is None
     assert (moved.finished_at is not None) is (to in FINAL)
+    assert (moved.died_at is not None) is (to is State.DEAD)
     assert (moved.send_at is not None) is (to in STARTABLE)
     if moved.send_at is not None:
         assert 59 < (moved.send_at - before).total_seconds() < 70

@@ -1,0 +1,251 @@
+"""The pages of dead letters: the groups, one group, replay or discard what was chosen of it, and
+how far a replay has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from jobs import editing, paging
+from jobs.models import Team
+from jobs.page_door import acts, demand, fragment, page, person
+from jobs.problems import BadRequest
+from jobs.roles import Act
+from runs import dead_letters, replay_batch
+from runs.dead_letters import ORDER, Differs, Group, Preview
+from runs.letters_form import ChosenForm, DiscardForm, LetterFilter, ReplayForm
+from runs.models import Replay
+from runs.models.replay import NOT_OVER, Result
+from runs.page_door import listed, runs_of
+from runs.states import UNDER_WAY, State
+
+SIZE = 50  # rows of a page
+_EARLIER = 10  # replays of a group
+
+
+@page
+@require_GET
+def all_groups(request: HttpRequest) -> HttpResponse:
+    """The dead letters of this person's teams by group, what died last first."""
+    teams = list(Team.objects.where(person(request).id, Act.READ).values_list("slug", flat=True))
+    asked = LetterFilter(request.GET, teams=teams)
+    found = dead_letters.groups(asked.applied(runs_of(request).select_related(None)))
+    rows = list(_after(found, request.GET.get("after", "")).order_by(*ORDER)[: SIZE + 1])
+    more = paging.cursor(rows[SIZE - 1], ORDER) if len(rows) > SIZE else None
+    context = {
+        "filter": asked,
+        "groups": dead_letters.told(rows[:SIZE]),
+        "more": _address(request, after=more) if more else None,
+    }
+    return render(request, "runs/dead_letters.html", context)
+
+
+@page
+@require_GET
+def one_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
+    """One group: its dead runs, the oldest first, and what may be done with them."""
+    group = _group_for(request, group_id)
+    rows = listed(request).filter(error_group=group.id, state=State.DEAD).order_by("id")
+    after = _uuid(request.GET.get("after", ""))
+    found = list((rows.filter(id__gt=after) if after else rows)[: SIZE + 1])
+    replays = Replay.objects.filter(error_group=group.id).select_related("by")
+    context = {
+        "group": group,
+        "job": group.job,
+        "runs": found[:SIZE],
+        "more": _address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None,
+        "after": after,
+        "open": replays.filter(state__in=NOT_OVER).first(),
+        "earlier": replays[:_EARLIER],
+        "may_act": Act.OPERATE in acts(request, group.job.team_id),
+    }
+    return render(request, "runs/dead_group.html", context)
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def replay_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
+    """What a replay of the group, or of the ticked runs, would do; POST begins it."""
+    group = _group_for(request, group_id, Act.OPERATE)
+    if request.method == "GET":
+        return _look(request, group, "runs/dead_replay.html", ReplayForm)
+    form = ReplayForm(group.id, request.POST)
+    if not form.is_valid():
+        return _again(request, group, "runs/dead_replay.html", form)
+    try:
+        found = replay_batch.begin(
+            form.choice,
+            by=person(request),
+            note=form.cleaned_data["note"],
+            per_minute=form.cleaned_data["per_minute"],
+            try_first=form.cleaned_data["try_first"],
+        )
+    except (Differs, replay_batch.NothingDead) as changed:
+        messages.error(request, str(changed))
+        return redirect("dead-group", group.id)
+    except replay_batch.AlreadyOpen as there:
+        messages.error(request, f"Nothing was begun. {there}")
+        return redirect("replay", there.replay.id)
+    except editing.Gone:
+        messages.error(request, f"Somebody deleted {group.job.name}. Nothing was begun.")
+        return redirect("dead-group", group.id)
+    messages.success(request, "The replay has begun.")
+    return redirect("replay", found.id)
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def discard_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
+    """What a discard of the group, or of the ticked runs, means; POST does it."""
+    group = _group_for(request, group_id, Act.OPERATE)
+    if request.method == "GET":
+        return _look(request, group, "runs/dead_discard.html", DiscardForm)
+    form = DiscardForm(group.id, request.POST)
+    if not form.is_valid():
+        return _again(request, group, "runs/dead_discard.html", form)
+    note = form.cleaned_data["note"]
+    try:
+        done = dead_letters.discard(form.choice, note=note, by=person(request))
+    except Differs as changed:
+        messages.error(request, str(changed))
+        return redirect("dead-group", group.id)
+    passed = f" {done.passed_over} had been moved meanwhile." if done.passed_over else ""
+    messages.success(request, f"{done.discarded} discarded, and recorded with your name.{passed}")
+    return redirect("dead-group", group.id)
+
+
+@page
+@require_GET
+def one_replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
+    """One replay: how far it has come, and what became of each run."""
+    found = _replay_for(request, replay_id)
+    context = {**_progress(request, found), "acts": acts(request, found.job.team_id)}
+    return render(request, "runs/replay.html", context)
+
+
+@fragment
+@require_GET
+def replay_progress(request: HttpRequest, replay_id: UUID) -> HttpResponse:
+    """The part of that page that changes."""
+    found = _replay_for(request, replay_id)
+    return render(request, "runs/_replay.html", _progress(request, found))
+
+
+@page
+@require_POST
+def replay_steer(
+    request: HttpRequest, replay_id: UUID, steer: Callable[..., Replay], done: str
+) -> HttpResponse:
+    """Pause, resume or cancel a replay."""
+    found = _replay_for(request, replay_id, Act.OPERATE)
+    try:
+        steer(found.id, by=person(request))
+    except replay_batch.Over as over:
+        messages.error(request, str(over))
+    else:
+        messages.success(request, done)
+    return redirect("replay", found.id)
+
+
+def _look(
+    request: HttpRequest, group: Group, template: str, kind: type[ChosenForm]
+) -> HttpResponse:
+    """The page that says what will be done, for the runs as they are now."""
+    ticked = [_uuid(text) for text in request.GET.getlist("run")[:SIZE]]
+    if "ticked" in request.GET and not any(ticked):
+        messages.error(request, "Tick the runs that you mean. Nothing was done.")
+        return redirect("dead-group", group.id)
+    seen = dead_letters.look(dead_letters.choose(group.id, filter(None, ticked)))
+    form = kind(group.id, seen=seen)
+    return _chosen_page(request, group, template, form, seen)
+
+
+def _again(request: HttpRequest, group: Group, template: str, form: ChosenForm) -> HttpResponse:
+    """That page with what was wrong; where it is not clear what was meant, the group."""
+    if not form.says_which:
+        messages.error(request, "It is not clear which runs are meant. Nothing was done.")
+        return redirect("dead-group", group.id)
+    seen = dead_letters.look(form.choice)
+    return _chosen_page(request, group, template, form, seen, status=422)
+
+
+def _chosen_page(
+    request: HttpRequest,
+    group: Group,
+    template: str,
+    form: ChosenForm,
+    seen: Preview,
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "group": group,
+        "job": group.job,
+        "form": form,
+        "seen": seen,
+        "open": Replay.objects.filter(error_group=group.id, state__in=NOT_OVER).first(),
+    }
+    return render(request, template, context, status=status)
+
+
+def _group_for(request: HttpRequest, group_id: UUID, act: Act = Act.READ) -> Group:
+    """The group, for this. Another team's is 404; without leave, 403."""
+    found = dead_letters.group(runs_of(request), group_id)
+    if found is None:
+        raise Http404
+    demand(request, found.job.team_id, act)
+    return found
+
+
+def _replay_for(request: HttpRequest, replay_id: UUID, act: Act = Act.READ) -> Replay:
+    found = get_object_or_404(Replay.objects.where(person(request).id), id=replay_id)
+    demand(request, found.job.team_id, act)
+    return found
+
+
+def _progress(request: HttpRequest, found: Replay) -> dict[str, Any]:
+    counts = replay_batch.counts(found)
+    place = request.GET.get("after", "")
+    after = int(place) if place.isascii() and place.isdecimal() and len(place) < 9 else 0
+    rows = found.items.filter(place__gt=after).select_related("run").defer("run__snapshot")
+    items = list(rows.order_by("place")[: SIZE + 1])
+    under_way = sum(counts.get(state, 0) for state in UNDER_WAY)
+    return {
+        "replay": found,
+        "job": found.job,
+        "counts": [(state, counts[state]) for state in State if state in counts],
+        "dealt_with": found.replayed + found.passed - under_way,
+        "live": not found.is_over or under_way,
+        "items": items[:SIZE],
+        "more": items[SIZE - 1].place if len(items) > SIZE else None,
+        "after": after,
+        "passed": Result.PASSED,
+    }
+
+
+def _after(rows: Any, behind: str) -> Any:
+    """The groups behind a cursor; all where it is none of this list's."""
+    try:
+        return paging.after(rows, ORDER, behind) if behind else rows
+    except BadRequest:
+        return rows
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _address(request: HttpRequest, **changed: object) -> str:
+    """This page's address with other parameters."""
+    parameters: QueryDict = request.GET.copy()
+    for name, value in changed.items():
+        parameters[name] = str(value)
+    return f"?{parameters.urlencode()}"

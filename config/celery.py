@@ -16,6 +16,8 @@ from typing import Any
 import celery
 import django
 from celery.signals import beat_init, import_modules, setup_logging, worker_init
+from celery.worker.consumer.gossip import Gossip
+from celery.worker.consumer.mingle import Mingle
 from django.core.exceptions import ImproperlyConfigured
 from environs import EnvError
 
@@ -27,7 +29,7 @@ from kombu import Queue
 from config import brokers, pgmq_transport
 from config.pool_watch import PoolWatch
 from config.worker_step import OnlyTheEntryTask
-from runs import checks
+from runs import checks, publishing
 
 PINNED: dict[str, Any] = {
     "task_serializer": "json",
@@ -53,11 +55,13 @@ PINNED: dict[str, Any] = {
 }
 
 
-# Durable queues that survive a node of the broker. A message that has killed its worker again
-# and again is dropped: its run is settled by the lease and sent anew, if at all, by rescue.
+# Durable queues that survive a node of the broker. A message that was delivered again and again,
+# and ended each worker, comes into a queue that nobody reads but for an alarm: its run is settled
+# by the lease and sent anew, if at all, by rescue.
 _QUEUE = {
     "x-queue-type": "quorum",
     "x-delivery-limit": 20,
+    "x-dead-letter-exchange": publishing.GIVEN_UP,
     "x-consumer-timeout": 2 * 3600 * 1000,  # ms; above the longest run
 }
 
@@ -93,8 +97,10 @@ app.conf.update(
     broker_write_url=brokers.address(settings.BROKER_URL),
     broker_transport_options=brokers.transport_options(settings.BROKER_URL),
     beat_scheduler=settings.CELERY_BEAT_SCHEDULER,
-    worker_soft_shutdown_timeout=float(os.environ.get("ONEBEAT_SOFT_SHUTDOWN", "20")),
+    worker_soft_shutdown_timeout=settings.SOFT_SHUTDOWN,
 )
+# Workers talk to the database, not to each other, whatever the command line says.
+Gossip.compatible_transports = Mingle.compatible_transports = set()
 app.autodiscover_tasks(["runs"])
 # By its name: what it imports has models, which are there only after Django is set up.
 app.steps["worker"].add("config.teller:Teller")

@@ -13,6 +13,7 @@
 | ONEBEAT_LEASE | seconds without a heartbeat until a worker counts as lost | 30 |
 | ONEBEAT_STOP_GRACE | seconds that a task has when it is asked to stop | 10 |
 | ONEBEAT_SETTLING | seconds after the last moment of an effect until a probe is believed | 60 |
+| ONEBEAT_SOFT_SHUTDOWN | seconds that runs have to end when their worker is told to | 20 |
 | ONEBEAT_RESTORED_AFTER | seconds without a beat that speak for a restored copy | 3 days |
 | ONEBEAT_URL | the address of this site, for links in messages | none |
 | EMAIL_URL | smtp+tls://user:password@host:587, smtps://, smtp:// or console: | no mail |
@@ -58,6 +59,7 @@ RESTORED_AFTER = env.float("ONEBEAT_RESTORED_AFTER", 3 * 86_400.0)
 FAULTS: list[str] = env.list("ONEBEAT_FAULTS", [])
 STOP_GRACE = env.float("ONEBEAT_STOP_GRACE", 10.0)
 SETTLING = env.float("ONEBEAT_SETTLING", 60.0)
+SOFT_SHUTDOWN = env.float("ONEBEAT_SOFT_SHUTDOWN", 20.0)
 EGRESS_ALLOW = environment.egress(env.str("ONEBEAT_EGRESS_ALLOW", ""))
 BEAT_TASKS: list[str] = env.list("ONEBEAT_BEAT_TASKS", [])
 TASK_MODULES: list[str] = env.list("ONEBEAT_TASK_MODULES", [])

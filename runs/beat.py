@@ -74,6 +74,7 @@ class Scheduler(beat.Scheduler):
         self._mirror, self._holds = Every(TICK), Every(TICK)
         self._zone_data = Every(settings.SWEEP)
         self._told_older, self._old_snapshots = Every(60), Every(60)
+        self._given_up = Every(60)
         self._settled = False  # whether our zone data worked out every next moment
         self._broker_pause_until = 0.0
         # What is loaded by now stays. To go through it for garbage costs a tenth of a second,
@@ -184,6 +185,8 @@ class Scheduler(beat.Scheduler):
     def _send_again(self) -> None:
         if time.monotonic() >= self._broker_pause_until:
             rescue.lost_messages(clock.now(), self.publisher)
+            if self._given_up.has_come():
+                rescue.given_up_messages(self.publisher)
 
     def _sleep(self) -> float:
         now = clock.now()

@@ -14,6 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from math import ceil
 from typing import Any
 from uuid import UUID
@@ -21,11 +22,13 @@ from uuid import UUID
 import structlog
 from celery import Celery
 from celery.app import app_or_default
-from kombu import Connection
+from kombu import Connection, Exchange, Queue
 from kombu.utils.uuid import uuid as new_tag
 
 from runs.faults import fault
 
+GIVEN_UP = "onebeat.given-up"  # exchange and queue of what a broker delivers no more
+_MOST_TOLD = 100
 TASK = "onebeat.run"  # named here, not imported: a beat never imports what a worker does
 ALARM_AT = 3  # times in a row that a queue was not there
 _STAND_IN = "00000000-0000-4000-8000-000000000000"
@@ -115,6 +118,12 @@ class Publisher(ABC):
     def _ready(self, channel: Any, queue: str) -> int:
         return int(channel.queue_declare(queue=queue, passive=True).message_count)
 
+    def given_up(self, *, within: float) -> list[str]:
+        """The ids of runs whose message the broker has delivered too often and given up, at most
+        100, each told once. Their runs are settled by lease and sent anew by rescue; whatever kept
+        ending their workers goes on. Raises BrokerAway."""
+        return []
+
     def close(self) -> None:
         """Drop the connection; the next use makes a new one."""
         connection, self._connection = self._connection, None
@@ -140,12 +149,15 @@ class Publisher(ABC):
         deadline: float,
     ) -> None: ...
 
-    def _channel(self, queue: str, within: float) -> Any:
+    def _line(self, within: float) -> Any:
         if self._connection is None:
             connection = self._app.connection_for_write(connect_timeout=within)
             connection.ensure_connection(max_retries=1, interval_start=0, timeout=ceil(within))
             self._connection = connection
-        channel = self._connection.default_channel
+        return self._connection.default_channel
+
+    def _channel(self, queue: str, within: float) -> Any:
+        channel = self._line(within)
         if queue not in self._declared:
             # Declared before each first send: a message to a queue that is not there is
             # confirmed and gone.
@@ -174,6 +186,19 @@ class AmqpPublisher(Publisher):
             tags.expect(run_id)
         fault("send.no_confirm")
         tags.wait(confirmed, deadline)
+
+    def given_up(self, *, within: float) -> list[str]:
+        """Of the queue that its dead-letter exchange fills."""
+        try:
+            exchange = Exchange(GIVEN_UP, type="fanout")
+            kind = {"x-queue-type": "quorum"}
+            queue = Queue(GIVEN_UP, exchange, queue_arguments=kind)(self._line(within))
+            queue.declare()
+            found = iter(lambda: queue.get(no_ack=True), None)
+            return [str(message.headers.get("id")) for message in islice(found, _MOST_TOLD)]
+        except Exception as error:
+            self.close()
+            raise BrokerAway((), error) from error
 
     def _message(self, channel: Any, run_id: UUID) -> Any:
         headers, properties, body = self._envelope.for_run(run_id)

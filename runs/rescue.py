@@ -133,6 +133,17 @@ def _is_empty(publisher: Publisher, queue: str) -> bool:
         return False  # then nothing can be sent either
 
 
+def given_up_messages(publisher: Publisher) -> int:
+    """Raise the alarm for messages that the broker delivers no more; how many."""
+    try:
+        run_ids = publisher.given_up(within=2.0)
+    except BrokerAway:
+        return 0
+    for run_id in run_ids:
+        log.error("rescue.message_given_up", run=run_id)
+    return len(run_ids)
+
+
 _LONG_OVERDUE = """
 select count(*), min(at) from (
   select at from jobs_due where at < clock_timestamp() - %(ticks)s * interval '1 second'

@@ -270,6 +270,8 @@ class PeriodicTaskAdmin(celery_beat.PeriodicTaskAdmin):  # type: ignore[misc]
     """The rows that jobs mirror, written as ever, but for a few things."""
 
     form = PeriodicTaskForm
+    # A drop-down would hold each schedule there is: of one-off rows there may be a million.
+    raw_id_fields = ("clocked", "crontab", "interval", "solar")
     # Its own form holds an inline script, which our Content-Security-Policy refuses.
     change_form_template = "admin/change_form.html"
     # «Run now» would send the task past the runs, under no key: the mirrored job's own is there.

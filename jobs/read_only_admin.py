@@ -9,11 +9,12 @@ from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import JSONField, QuerySet, TextField
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
 _MOST_PAGED = 10_000
+_WIDE = (JSONField, TextField)
 
 
 class BoundedPaginator(Paginator):  # type: ignore[type-arg]
@@ -53,6 +54,14 @@ class ReadOnlyAdmin(PlainAdmin):
     """Lists and shows, to staff with the right to view; never adds, changes or deletes."""
 
     paginator = BoundedPaginator
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Without the wide columns, which no list shows; a row's own page reads them then."""
+        shown = {name for name in self.list_display if isinstance(name, str)}
+        fields = self.model._meta.concrete_fields
+        wide = [f.name for f in fields if isinstance(f, _WIDE) and f.name not in shown]
+        queryset: QuerySet[Any] = super().get_queryset(request).defer(*wide)
+        return queryset
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """No."""

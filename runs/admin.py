@@ -55,11 +55,6 @@ class RunAdmin(ReadOnlyAdmin):
     list_select_related = ("job",)
     ordering = ("-id",)
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
-        """Without what each calls, which a list does not show."""
-        queryset: QuerySet[Run] = super().get_queryset(request).defer("snapshot")
-        return queryset
-
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """All but secrets."""
         names = [field.name for field in Run._meta.fields if field.name != "snapshot"]

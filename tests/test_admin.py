@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.contrib import admin
 from django.contrib.auth.models import Permission
+from django.db import connection
+from django.db.models import JSONField
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
@@ -160,6 +164,7 @@ def test_who_is_not_staff_sees_nothing(model: Any, team: Team) -> None:
 def test_a_list_of_history_counts_a_bounded_number_of_rows(
     client: Client, team: Team, django_assert_max_num_queries: Any
 ) -> None:
+    """K139."""
     job = make.job(team)
     for _ in range(5):
         make.run(job)
@@ -168,6 +173,19 @@ def test_a_list_of_history_counts_a_bounded_number_of_rows(
     counts = [q["sql"] for q in queries.captured_queries if "COUNT(" in q["sql"]]
     assert counts
     assert all("LIMIT 10000" in sql for sql in counts)
+
+
+@pytest.mark.parametrize("model", HISTORY)
+def test_a_list_reads_no_wide_column(model: Any, client: Client, team: Team, staff: User) -> None:
+    """K140: what a run called and what came back may be kilobytes a row, and no list shows it."""
+    one_of_each(team, staff)
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(url(model, "changelist")).status_code == 200
+    table, shown = model._meta.db_table, admin.site.get_model_admin(model).list_display
+    for field in model._meta.concrete_fields:
+        if isinstance(field, JSONField) and field.name not in shown:
+            column = f'"{table}"."{field.column}"'
+            assert not any(column in query["sql"] for query in queries.captured_queries)
 
 
 def test_runs_are_filtered_by_state(client: Client, team: Team) -> None:

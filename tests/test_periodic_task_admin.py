@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from celery import current_app
 from django.test import Client
 from django.urls import reverse
-from django_celery_beat.models import IntervalSchedule, PeriodicTask, SolarSchedule
+from django_celery_beat.models import (
+    ClockedSchedule,
+    IntervalSchedule,
+    PeriodicTask,
+    SolarSchedule,
+)
 
+from jobs import clock
 from jobs.models import User
 from jobs.task_registry import job_task
 from tests import make
@@ -85,3 +92,17 @@ def test_a_solar_row_is_saved_with_the_reason_why(client: Client) -> None:
     assert "a solar event" in save_row(
         client, interval="", solar=str(solar.pk), regtask="tests.admin"
     )
+
+
+def test_the_form_of_a_row_holds_none_of_the_schedules_there_are(
+    client: Client, django_assert_max_num_queries: Any
+) -> None:
+    """K138: with a million one-off schedules a drop-down of them would not come back."""
+    soon = clock.now() + timedelta(days=1)
+    ClockedSchedule.objects.bulk_create(
+        [ClockedSchedule(clocked_time=soon + timedelta(minutes=n)) for n in range(2_000)]
+    )
+    with django_assert_max_num_queries(8):
+        page = client.get(url(PeriodicTask, "add"))
+    assert len(page.content) < 50_000
+    assert page.content.decode().count("<option") < 60

@@ -162,6 +162,7 @@ def test_a_job_waits_for_the_start_of_its_window() -> None:
 
 
 def test_a_spread_moves_the_start_and_neither_moment_nor_key(api: Api) -> None:
+    """K145."""
     job, at = due(spread=3000)
     Job.objects.filter(id=job.id).update(start_delay=1234)
     take(at)

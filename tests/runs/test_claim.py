@@ -13,6 +13,7 @@ from django.db import IntegrityError, connection, transaction
 from jobs import clock, editing
 from jobs.editing import Pause
 from jobs.models import Due, Job, JobVersion
+from jobs.roles import Role
 from jobs.shards import COUNT
 from runs import claim, start
 from runs.bounds import EVER
@@ -180,6 +181,7 @@ def test_moments_under_a_pause_are_not_due_and_its_end_resumes_the_job() -> None
 
 
 def test_a_schedule_that_cannot_be_worked_out_pauses_its_job_and_holds_up_no_other() -> None:
+    """K144."""
     broken = make.job(make.team(), name="broken", schedule=MINUTELY)
     overdue(broken, 2)
     Job.objects.filter(id=broken.id).update(schedule=[{"cron": "0 0 31 2 *", "timezone": "Mars"}])
@@ -191,6 +193,15 @@ def test_a_schedule_that_cannot_be_worked_out_pauses_its_job_and_holds_up_no_oth
     assert "could not be worked out" in broken.paused_reason
     assert not Due.objects.filter(job=broken).exists()
     assert JobVersion.objects.filter(job=broken).count() == 2
+
+
+def test_a_job_goes_on_when_the_person_who_registered_it_is_gone() -> None:
+    """K144."""
+    editor = make.member(team := make.team(), Role.EDITOR)
+    job = make.job(team, by=editor)
+    every(3600, job, 2)
+    editor.delete()
+    assert take().runs == 1
 
 
 def test_what_fell_due_before_its_job_was_deleted_is_cancelled_at_its_start() -> None:

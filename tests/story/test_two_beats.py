@@ -1,5 +1,5 @@
 """Many jobs due at one instant under several beats: one run for each job and moment, though beats
-are killed (K098)."""
+are killed (K098, K145)."""
 
 from __future__ import annotations
 

@@ -126,18 +126,19 @@ def discard_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @page
 @require_POST
 def cancel_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Take back a run that has not started."""
+    """Take back a run that has not started, or ask a running one to stop."""
     run = run_for(request, run_id, Act.OPERATE)
     form = NoteForm(request.POST, label_suffix="")
     if not form.is_valid():
         return run_page(request, run, form, status=422)
-    note = form.said[1]
+    note, running = form.said[1], run.state == State.RUNNING
+    take_back = cancelling.stop if running else cancelling.cancel
     return _move(
         request,
         run,
         form,
-        lambda: cancelling.cancel(run.id, by=person(request), note=note),
-        "Cancelled. It will not start.",
+        lambda: take_back(run.id, by=person(request), note=note),
+        "It was asked to stop." if running else "Cancelled. It will not start.",
     )
 
 

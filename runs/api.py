@@ -119,14 +119,16 @@ class DiscardDoor(Door):
 
 
 class CancelDoor(Door):
-    """`runs/{id}/cancel/`: a run that has not started, or waits, taken back."""
+    """`runs/{id}/cancel/`: a run that has not started, or waits, taken back; a running one asked
+    to stop."""
 
     def post(self, request: Request, run_id: UUID) -> Response:
         """`note` may be given."""
         run = run_of(request, run_id, Act.OPERATE)
         data = asked.members(request, ("note",))
+        take_back = cancel.stop if run.state == State.RUNNING else cancel.cancel
         with deciding(request):
-            run = cancel.cancel(run.id, by=access.person(request), note=asked.text(data, "note"))
+            run = take_back(run.id, by=access.person(request), note=asked.text(data, "note"))
         return Response(api_shapes.of_run(run))
 
 

@@ -21,7 +21,10 @@ DECIDED = "Decided: "  # how the reason of a run begins that a person has moved 
 # What a run forgets that is sent once more: its failures, a request to stop it, and a leave.
 ANEW: dict[str, Any] = {"failures": 0, "stop_asked_at": None, "let_past_at": None}
 
+STOP = "stop"  # the one word that moves no run: its worker does
+
 _WORDS = {
+    STOP: "asked it to stop",
     "happened": "it happened",
     "run_again": "run it again",
     "close": "closed",

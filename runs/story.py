@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from jobs.instants import canonical_instant
-from runs.decisions import said
+from runs.decisions import STOP, said
 from runs.models import Attempt, Decision, Run
 from runs.states import Origin, State
 
@@ -33,7 +33,8 @@ def tell(run: Run, attempts: Iterable[Attempt], decisions: Iterable[Decision]) -
     if run.accepted_at:
         until = f"it reports by {canonical_instant(run.report_until)}" if run.report_until else ""
         found.append(Entry(run.accepted_at, "running", "The target took it on", until))
-    if run.stop_asked_at:
+    decisions = list(decisions)
+    if run.stop_asked_at and all(decision.decision != STOP for decision in decisions):
         detail = "the next moment came, and takes its place"
         found.append(Entry(run.stop_asked_at, "cancelled", "Asked to stop", detail))
     found += [_decision(decision) for decision in decisions]

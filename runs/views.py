@@ -104,6 +104,7 @@ def run_page(
         "form": _form(run, form),
         "may_act": Act.OPERATE in acts(request, run.job.team_id),
         "cancellable": run.state in TAKEN_BACK_FROM,
+        "stoppable": run.state == State.RUNNING and run.stop_asked_at is None,
     }
     return render(request, "runs/run.html", context, status=status)
 

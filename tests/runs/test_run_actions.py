@@ -179,6 +179,7 @@ def test_an_action_that_the_state_does_not_know_changes_nothing_and_breaks_nothi
         State.CLAIMED: {"cancel"},
         State.ENQUEUED: {"cancel"},
         State.RETRYING: {"cancel"},
+        State.RUNNING: {"cancel"},
     }
     page = browser.get(f"/runs/{run.id}/")
     if action in allowed.get(state, ()):

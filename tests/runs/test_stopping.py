@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.conf import LazySettings
 from django.db import connection
 
 from jobs import clock, task_registry
-from jobs.models import Job
+from jobs.models import Job, User
 from jobs.task_registry import current_run
-from runs import calls, execute, rescue, settle, start
+from runs import calls, cancel, execute, rescue, settle, start
+from runs.decisions import Stale
+from runs.lease import Lease
 from runs.models import Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import State
+from runs.targets.http import PreparedRequest
 from tests import make
+from tests.api import Api
+from tests.races import at_once
 from tests.runs.silent import Silent
 from tests.servers import wait_until
 
@@ -165,3 +171,58 @@ def test_the_heartbeat_tells_a_task_within_a_third_of_the_lease(
     ended = run.attempts.get().ended_at
     assert ended is not None
     assert ended.timestamp() - asked[0] < 0.9 / 3 + 1  # and what a busy machine takes
+
+
+@pytest.mark.parametrize(("idempotent", "state"), [(True, "CANCELLED"), (False, "REVIEW")])
+def test_a_person_asks_a_run_to_stop_and_its_kind_decides(
+    idempotent: bool, state: str, settings: LazySettings
+) -> None:
+    """A call that is cut may have taken effect: what may not be repeated goes to Review."""
+    settings.EGRESS_ALLOW = "127.0.0.1/32"
+    of = make.team()
+    api = Api.of(of, make.operator(of))
+    with Silent() as target:
+        url = {"type": "http", "method": "POST", "url": target.url()}
+        run = make.run(job(idempotent=idempotent, target=url), State.ENQUEUED)
+
+        heard = PreparedRequest.perform
+
+        def performed(request: PreparedRequest) -> Outcome:
+            answer = api.post(f"runs/{run.id}/cancel/", {"note": "wrong book"})
+            assert (answer.status, answer.body["state"]) == (200, "RUNNING")
+            assert answer.body["stop_asked_at"]
+            again = api.post(f"runs/{run.id}/cancel/")
+            assert (again.status, "asked it to stop" in again.body["detail"]) == (409, True)
+            request.stop()  # what the heartbeat does when it sees it
+            return heard(request)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(PreparedRequest, "perform", performed)
+            patched.setattr(Lease, "stop_asked", property(lambda _: True))
+            execute.run(run.id, worker="w")
+    run.refresh_from_db()
+    assert (run.state, run.effect) == (state, "maybe")
+    assert run.decisions.get().note == "wrong book"
+
+
+def test_where_a_report_is_waited_for_a_stop_ends_the_lease_and_rescue_the_run() -> None:
+    run = running(idempotent=False, accepted_at=clock.now(), intent_at=clock.now())
+    person = make.operator(make.team())
+    assert cancel.stop(run.id, by=person).state == "RUNNING"
+    assert rescue.silent_workers() == 1
+    run.refresh_from_db()
+    assert (run.state, run.review_class) == ("REVIEW", "unknown")
+    with pytest.raises(Stale):
+        cancel.stop(run.id, by=person)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_ask_at_once_one_is_told_of_the_other() -> None:
+    run, person = running(), make.operator(make.team())
+    found = at_once(*[partial(asked, run.id, person.pk)] * 2)
+    assert sorted(type(each).__name__ for each in found) == ["Stale", "str"]
+    assert run.decisions.count() == 1
+
+
+def asked(run_id: UUID, person_id: int) -> str:
+    return cancel.stop(run_id, by=User.objects.get(pk=person_id)).state

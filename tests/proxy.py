@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -23,9 +25,15 @@ def address_of(database_url: str) -> Address:
 
 class Proxy:
     """Forwards every connection to `upstream`, until `cut` ends them all and refuses new ones;
-    after `heal` it forwards again, on the same port."""
+    after `heal` it forwards again, on the same port. `hang` keeps every connection and lets
+    nothing through until `go_on`. `delay`: seconds that every piece takes longer."""
 
     def __init__(self, upstream: Address) -> None:
+        self.delay = 0.0
+        self._flows = threading.Event()
+        self._flows.set()
+        self._to_lose, self._what = 0, b""
+        self._mute: set[socket.socket] = set()  # servers whose next answer goes nowhere
         self._upstream = upstream
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -50,6 +58,8 @@ class Proxy:
         with self._lock:
             self._open = False
             lines, self._lines = self._lines, set()
+            self._to_lose = 0
+        self._flows.set()
         _shut(self._listener)
         for line in lines:
             _shut(line)
@@ -59,6 +69,25 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", self.port))
         self._open = True
         self._serve()
+
+    def hang(self) -> None:
+        """Nothing passes; who connects waits."""
+        self._flows.clear()
+
+    def go_on(self) -> None:
+        """What was held passes, in its order."""
+        self._flows.set()
+
+    def lose_answers(self, count: int, to: bytes = b"COMMIT") -> None:
+        """The next `count` requests that hold these bytes reach the server; their connections
+        end in place of the answers."""
+        with self._lock:
+            self._to_lose, self._what = count, to
+
+    @property
+    def answers_to_lose(self) -> int:
+        """How many of `lose_answers` have not come yet."""
+        return self._to_lose
 
     def _serve(self) -> None:
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
@@ -80,18 +109,48 @@ class Proxy:
         if not forward:
             _shut(client)
             return _shut(server)
-        for source, sink in ((client, server), (server, client)):
-            threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
+        for pump in (self._requests, self._answers):
+            ends = (client, server)
+            threading.Thread(target=self._pump, args=(pump, *ends), daemon=True).start()
         return None
 
-    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pump(
+        self,
+        pump: Callable[[socket.socket, socket.socket], None],
+        client: socket.socket,
+        server: socket.socket,
+    ) -> None:
         with suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
-        for line in (source, sink):
+            pump(client, server)
+        for line in (client, server):
             _shut(line)
         with self._lock:
-            self._lines -= {source, sink}
+            self._lines -= {client, server}
+            self._mute.discard(server)
+
+    def _requests(self, client: socket.socket, server: socket.socket) -> None:
+        while data := client.recv(65536):
+            self._hold()
+            if self._is_to_lose(data):
+                self._mute.add(server)
+            server.sendall(data)
+
+    def _answers(self, client: socket.socket, server: socket.socket) -> None:
+        while (data := server.recv(65536)) and server not in self._mute:
+            self._hold()
+            client.sendall(data)
+
+    def _hold(self) -> None:
+        self._flows.wait()
+        if self.delay:
+            time.sleep(self.delay)
+
+    def _is_to_lose(self, data: bytes) -> bool:
+        with self._lock:
+            if not self._to_lose or self._what not in data:
+                return False
+            self._to_lose -= 1
+            return True
 
 
 def _connected(address: Address) -> socket.socket:

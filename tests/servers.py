@@ -35,6 +35,16 @@ class Server(Protocol):
     def stop(self) -> None: ...
 
 
+class Broker(Server, Protocol):
+    """A server of messages, which may also be killed, and lose them all."""
+
+    def kill(self) -> None:
+        """SIGKILL; its data stays."""
+
+    def wipe(self) -> None:
+        """Every message and queue is gone; afterwards it is up."""
+
+
 # ── what this machine has ────────────────────────────────────────────────────────────────
 
 
@@ -141,6 +151,14 @@ class Redis:
     def stop(self) -> None:
         self._child.end()
 
+    def kill(self) -> None:
+        self._child.kill()
+
+    def wipe(self) -> None:
+        with socket.create_connection(("127.0.0.1", self._port), timeout=10) as line:
+            line.sendall(b"FLUSHALL\r\n")
+            assert line.recv(100).startswith(b"+OK")
+
 
 class RabbitMQ:
     """One node with a name, ports, an epmd and folders of its own; works as root, too."""
@@ -161,6 +179,15 @@ class RabbitMQ:
     def stop(self) -> None:
         self._child.end(within=20)
         self._epmd.end()
+
+    def kill(self) -> None:
+        self._child.kill()
+        self._epmd.kill()
+
+    def wipe(self) -> None:
+        self.kill()
+        shutil.rmtree(self._folder / "mnesia")
+        self.start()
 
     def _environment(self, *, epmd_port: int, dist_port: int) -> dict[str, str]:
         folder = str(self._folder)
@@ -191,7 +218,7 @@ def _answers(url: str) -> bool:
     return True
 
 
-BROKERS: dict[str, Callable[[Path], Server]] = {"rabbitmq": RabbitMQ, "redis": Redis}
+BROKERS: dict[str, Callable[[Path], Broker]] = {"rabbitmq": RabbitMQ, "redis": Redis}
 
 
 # ── PostgreSQL 15, the oldest that is served ─────────────────────────────────────────────

@@ -9,7 +9,7 @@ PIP = $(PY) -m pip -qq --disable-pip-version-check --no-input
 # Zone data comes from the pinned package alone, never from the host.
 export PYTHONTZPATH =
 
-.PHONY: install up test check bench lock browser
+.PHONY: install up test check chaos bench lock browser
 
 # The stamp is a copy of the lock, written last: an interrupted install is done again, and an
 # unchanged lock asks no network, whatever the times of the files say.
@@ -44,6 +44,14 @@ check: install
 	  ONEBEAT_SEALING_KEYS=$$($(PY) -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())') \
 	  ONEBEAT_SECURE=1 ALLOWED_HOSTS=onebeat.example \
 	  $(PY) manage.py check --deploy --fail-level WARNING
+
+# Random faults: see tests/chaos/README.md. The plan is the seed's; without one it is drawn.
+SEED ?=
+MINUTES ?= 5
+BROKER ?= rabbitmq
+chaos: install
+	@.ci/packages faketime $(filter-out pgmq,$(BROKER)) || true # what is missing is said next
+	@$(PY) -m tests.chaos --seed '$(SEED)' --minutes '$(MINUTES)' --broker '$(BROKER)' $(ARGS)
 
 bench: install
 	@$(PY) -m tests.bench $(ARGS)

@@ -1,0 +1,108 @@
+"""What the database and the target's ledger say happened: read by SQL and as JSON lines, with no
+code of the product."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tests.chaos.behaviour import Doing
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try, as the product kept it."""
+
+    number: int
+    started_at: datetime
+    ended_at: datetime | None = None
+    intent_at: datetime | None = None
+    outcome: str = ""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One row, with its attempts in their order. `decisions`: how many a person made of it."""
+
+    job: str
+    key: str
+    due_at: datetime
+    state: str
+    created_at: datetime
+    skipped_until: datetime | None = None
+    reason: str = ""
+    review_class: str = ""
+    attempt: int = 0
+    failures: int = 0
+    max_attempts: int = 20
+    decisions: int = 0
+    attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def last(self) -> Attempt | None:
+        return self.attempts[-1] if self.attempts else None
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request that reached the target."""
+
+    attempt: int
+    at: datetime
+    doing: Doing
+
+
+@dataclass
+class Ledger:
+    """What the target wrote, by key."""
+
+    requests: Mapping[str, list[Request]] = field(default_factory=dict)
+    effects: Mapping[str, list[datetime]] = field(default_factory=dict)
+
+
+_RUNS = """
+select r.id, j.name, r.key, r.due_at, r.state, r.created_at, r.skipped_until, r.reason,
+       r.review_class, r.attempt, r.failures, r.max_attempts,
+       (select count(*) from runs_decision d where d.run_id = r.id)
+  from runs_run r join jobs_job j on j.id = r.job_id
+  join jobs_team t on t.id = j.team_id
+ where t.slug = 'chaos' order by r.due_at, r.id
+"""
+_ATTEMPTS = """
+select run_id, number, started_at, ended_at, intent_at, outcome from runs_attempt
+ order by run_id, number
+"""
+Ask = Callable[[str], list[tuple[Any, ...]]]
+
+
+def runs(ask: Ask) -> list[Run]:
+    """Every run of the cast."""
+    attempts: defaultdict[Any, list[Attempt]] = defaultdict(list)
+    for run_id, *columns in ask(_ATTEMPTS):
+        attempts[run_id].append(Attempt(*columns))
+    rows = [(run_id, Run(*columns)) for run_id, *columns in ask(_RUNS)]  # in the fields' order
+    return [replace(run, attempts=tuple(attempts[run_id])) for run_id, run in rows]
+
+
+def ledger(path: Path) -> Ledger:
+    """The ledger; half a line, cut by a kill, is none."""
+    requests: defaultdict[str, list[Request]] = defaultdict(list)
+    effects: defaultdict[str, list[datetime]] = defaultdict(list)
+    for entry in _entries(path.read_text().splitlines()):
+        at = datetime.fromtimestamp(entry["at"], UTC)
+        if entry["phase"] == "in":
+            requests[entry["key"]].append(Request(entry["attempt"], at, Doing(entry["doing"])))
+        else:
+            effects[entry["key"]].append(at)
+    return Ledger(requests, effects)
+
+
+def _entries(lines: Iterable[str]) -> Iterable[dict[str, Any]]:
+    for line in lines:
+        if line.endswith("}"):
+            yield json.loads(line)

@@ -17,6 +17,7 @@ LISTS = (
     ("dead-letters", "api-dead-letters"),
     ("replays", "api-replays"),
     ("holds", "api-holds"),
+    ("channels", "api-channels"),
 )
 api: list[URLPattern | URLResolver] = [
     path("", include("jobs.api_urls")),

@@ -7,6 +7,7 @@ from django.urls import path
 from runs import (
     api,
     backfill_api,
+    channels_api,
     holds_api,
     keys_api,
     letters_api,
@@ -76,6 +77,28 @@ urlpatterns = [
             name=f"api-replay-{steer.__name__}",
         )
         for steer in (replay_batch.pause, replay_batch.resume, replay_batch.cancel)
+    ),
+    path("channels/", channels_api.ChannelsDoor.as_view(), name="api-channels"),
+    path("channels/<uuid:channel_id>/", channels_api.ChannelDoor.as_view(), name="api-channel"),
+    path(
+        "channels/<uuid:channel_id>/deliveries/",
+        channels_api.DeliveriesDoor.as_view(),
+        name="api-channel-deliveries",
+    ),
+    path(
+        "channels/<uuid:channel_id>/test/",
+        channels_api.TestDoor.as_view(),
+        name="api-channel-test",
+    ),
+    path(
+        "channels/<uuid:channel_id>/secret/",
+        channels_api.SecretDoor.as_view(),
+        name="api-channel-secret",
+    ),
+    path(
+        "channels/<uuid:channel_id>/retry/",
+        channels_api.RetryDoor.as_view(),
+        name="api-channel-retry",
     ),
     path("holds/", holds_api.HoldsDoor.as_view(), name="api-holds"),
     path("holds/<uuid:hold_id>/", holds_api.HoldDoor.as_view(), name="api-hold"),

@@ -13,7 +13,7 @@ class RunsConfig(AppConfig):
     def ready(self) -> None:
         """Import the product's own tasks, so that every process knows their names, and its
         checks; the housekeeping is declared with each migration."""
-        for module in ("runs.checks", "runs.demo"):
+        for module in ("runs.checks", "runs.demo", "runs.watchdog"):
             import_module(module)
         if settings.DEBUG:  # runs/checks.py refuses to start any other that is armed
             import_module("runs.faults").arm(settings.FAULTS)

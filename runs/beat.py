@@ -29,6 +29,7 @@ from runs import (
     rescue,
     self_pause,
     set_back,
+    watched,
     zone_data,
 )
 from runs.bounds import Bound
@@ -74,7 +75,7 @@ class Scheduler(beat.Scheduler):
         self._mirror, self._holds = Every(TICK), Every(TICK)
         self._zone_data = Every(settings.SWEEP)
         self._told_older, self._old_snapshots = Every(60), Every(60)
-        self._given_up = Every(60)
+        self._given_up, self._watchdog = Every(60), Every(60)
         self._settled = False  # whether our zone data worked out every next moment
         self._broker_pause_until = 0.0
         # What is loaded by now stays. To go through it for garbage costs a tenth of a second,
@@ -179,6 +180,8 @@ class Scheduler(beat.Scheduler):
                 self._safely(step)
         if self._old_snapshots.has_come():
             self._safely(old_snapshots.alarm)
+        if self._watchdog.has_come():
+            self._safely(watched.declare)
         if self._mirror.has_come():
             self._safely(beat_tasks.mirror)
 

@@ -12,9 +12,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
-from django.db.models.functions import Now
 
-from jobs import signing
+from jobs import clock, signing
 from jobs.addresses import AllowList
 from jobs.definitions import DefinitionError, Problem
 from jobs.models import Team, User
@@ -63,7 +62,9 @@ def make(team: Team | None, wanted: Wanted, *, by: User) -> tuple[Channel, str]:
     DefinitionError where the name is taken."""
     secret = signing.new_secret() if wanted.way == WEBHOOK else ""
     row = {**_columns(wanted), "secret": signing.sealed(secret) if secret else ""}
-    channel = _unique(lambda: Channel.objects.create(team=team, by=by, created_at=Now(), **row))
+    channel = _unique(
+        lambda: Channel.objects.create(team=team, by=by, created_at=clock.now(), **row)
+    )
     _log("made", channel, by)
     return channel, secret
 

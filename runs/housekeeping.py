@@ -70,6 +70,20 @@ def key_expiry() -> dict[str, int]:
     return {"deleted": deleted}
 
 
+@job_task("onebeat.messages")
+def messages() -> dict[str, int]:
+    """Forget what was told, and what nobody could be told, more than a month ago."""
+    deleted = 0
+    enough = _in_time()
+    while not enough():
+        count = outbox.forget(BATCH)
+        deleted += count
+        if count < BATCH:
+            break
+    log.info("housekeeping.messages_forgotten", messages=deleted)
+    return {"deleted": deleted}
+
+
 @job_task("onebeat.sessions")
 def sessions() -> dict[str, int]:
     """Forget sessions that have run out, and beats unseen for a day."""
@@ -160,6 +174,7 @@ class Declared:
 DECLARED = (
     Declared("Retention", "onebeat.retention", "03:17", "Prunes runs that ended long ago."),
     Declared("Key expiry", "onebeat.key_expiry", "03:37", "Deletes keys past their expiry."),
+    Declared("Messages", "onebeat.messages", "03:42", "Forgets what was told a month ago."),
     Declared("Sessions", "onebeat.sessions", "03:47", "Forgets old sessions and beats."),
     Declared("Calendars", "onebeat.calendars", "03:57", "Keeps days off known ten years ahead."),
     Declared("Audit", "onebeat.audit", "04:07", "Compares what should have fired with what did."),

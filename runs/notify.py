@@ -185,6 +185,12 @@ def _message(row: Message, job: Job | None) -> messages.Message:
     )
 
 
+def retry(channel: Channel) -> int:
+    """Try anew, at once, what was given up or waits for another try; how many sendings."""
+    again = Delivery.objects.filter(channel=channel, sent_at=None, is_test=False)
+    return again.update(next_at=Now(), given_up_at=None, tries=0, created_at=Now())
+
+
 # ── a test ───────────────────────────────────────────────────────────────────────────────
 
 

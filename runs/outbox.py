@@ -150,6 +150,57 @@ def of_installation(kind: Kind, about: str, reason: str) -> None:
     _write(kind, about, reason)
 
 
+# What waits for its next try stays. Of a channel that is gone there may be a message left, written
+# in the instant in which it was deleted.
+_FORGET = """
+with old as (
+  select m.id, m.delivery_id from runs_message m left join runs_delivery d on d.id = m.delivery_id
+   where m.at < statement_timestamp() - interval '30 days' and d.next_at is null
+   order by m.id limit %(limit)s),
+gone as (delete from runs_message where id in (select id from old) returning delivery_id)
+select count(*) from gone
+"""
+_FORGET_SENDINGS = """
+delete from runs_delivery d
+ where d.created_at < statement_timestamp() - interval '30 days' and d.next_at is null
+   and not exists (select 1 from runs_message where delivery_id = d.id)
+"""
+
+
+def forget(limit: int) -> int:
+    """Delete at most so many messages of more than 30 days ago, and the sendings that are left
+    without any; how many messages."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET, {"limit": limit})
+        (deleted,) = cursor.fetchone()
+        cursor.execute(_FORGET_SENDINGS)
+    return int(deleted)
+
+
+_RESTORED = "Not sent: the database was restored from a copy, so this may have been told before."
+_WITHHOLD = """
+with held as (
+  insert into runs_delivery (id, channel_id, is_test, created_at, tries, given_up_at, answer)
+  select gen_random_uuid(), c.id, false, statement_timestamp(), 0, statement_timestamp(), %(why)s
+    from runs_channel c
+   where exists (select 1 from runs_message where channel_id = c.id and delivery_id is null)
+  returning id, channel_id),
+packed as (
+  update runs_message m set delivery_id = h.id from held h
+   where m.channel_id = h.channel_id and m.delivery_id is null)
+update runs_delivery
+   set given_up_at = statement_timestamp(), next_at = null, answer = %(why)s
+ where next_at is not null
+"""
+
+
+def withhold() -> None:
+    """Give up all that waits, with the reason: in a restored copy it may be told already, and a
+    copy on a test system is not to tell anybody. A channel's page can send it all the same."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WITHHOLD, {"why": _RESTORED})
+
+
 def _write(
     kind: Kind,
     event: str,

@@ -103,6 +103,7 @@ class Witness:
                 holds.enlarge(there.hold, reason)
             adopted = _row(server, pulse=max(stored.pulse, remembered or 0) + _FAR)
             Installation.objects.filter(id=1).update(**adopted)
+            outbox.withhold()
             outbox.of_installation(Kind.RESTORED, str(adopted["pulse"]), reason)
         log.error("witness.restored", sign=sign)
 

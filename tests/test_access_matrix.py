@@ -14,7 +14,7 @@ from jobs import calendar_content, calendar_editing, holds
 from jobs.models import CalendarVersion, Hold, Job, Membership, Team
 from jobs.roles import Role
 from runs import approvals, idempotency, steps
-from runs.models import Approval, Backfill, Replay, Run
+from runs.models import Approval, Backfill, Channel, Replay, Run
 from runs.states import State
 from tests import make
 from tests.api import Api
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 NOBODY, OTHER_TEAM, OTHER_TOKEN = "nobody", "other team", "own person, other team's token"
 TARGET = "the target"  # whom the secret of an attempt lets in, and no token
-ROLES = ("viewer", "operator", "editor")
+ROLES = ("viewer", "operator", "editor", "admin")
 
 # name of the route → method → the lowest role; a method that is not here is answered by 405
 ROUTES: dict[str, dict[str, str]] = {
@@ -71,6 +71,12 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-review-probe": {"POST": "operator"},
     "api-approvals": {"GET": "viewer"},
     "api-approval": {"GET": "viewer", "POST": "operator"},
+    "api-channels": {"GET": "viewer", "POST": "admin"},
+    "api-channel": {"GET": "viewer", "PUT": "admin", "DELETE": "admin"},
+    "api-channel-deliveries": {"GET": "viewer"},
+    "api-channel-test": {"POST": "admin"},
+    "api-channel-secret": {"POST": "admin"},
+    "api-channel-retry": {"POST": "admin"},
     "api-holds": {"GET": "viewer", "POST": "operator"},
     "api-hold": {"GET": "viewer"},
     "api-hold-owed": {"GET": "viewer"},
@@ -89,7 +95,9 @@ LISTS = (
     "api-holds",
     "api-dead-letters",
     "api-replays",
+    "api-channels",
 )  # where another team sees its own, not a 404
+BY_MAIL = {"way": "mail", "address": "ops@example.org", "kinds": ["dead"]}
 BODIES: dict[str, object] = {
     "api-jobs": make.shape(name="new", team="payments"),
     "api-job": make.shape(name="edited"),
@@ -104,6 +112,8 @@ BODIES: dict[str, object] = {
     "api-dead-group-replay": {"expected": 1},
     "api-dead-group-discard": {"expected": 1, "note": "Of no use."},
     "api-key-step": {"attempt": 1},
+    "api-channels": {"name": "new", "team": "payments", **BY_MAIL},
+    "api-channel": {"name": "edited", **BY_MAIL},
     "api-holds": {"reason": "A move.", "team": "payments"},
 }
 REVIEWS = ("api-review", "api-review-claim", "api-review-release", "api-review-probe")
@@ -124,6 +134,7 @@ class Stage:
     hold: Hold | None
     approval: Approval | None
     replay: Replay | None
+    channel: Channel
 
     def path(self, route: str) -> str:
         pattern = str(patterns()[route])
@@ -135,6 +146,7 @@ class Stage:
         path = path.replace("<uuid:group_id>", str(self.run.error_group))
         path = path.replace("<uuid:replay_id>", str(self.replay.id if self.replay else ""))
         path = path.replace("<str:key>/<str:step>", f"{self.run.key}/charge")
+        path = path.replace("<uuid:channel_id>", str(self.channel.id))
         return path.replace("<uuid:hold_id>", str(self.hold.id)) if self.hold else path
 
     def as_it_is(self) -> list[Any]:
@@ -145,7 +157,8 @@ class Stage:
         versions = CalendarVersion.objects.order_by("id").values_list("calendar", "number")
         runs = Run.objects.order_by("id").values_list("id", "state")
         replays = Replay.objects.order_by("id").values_list("id", "state")
-        return [*jobs, *held, *versions, *runs, *backfills, *replays]
+        channels = Channel.objects.order_by("id").values_list("id", "name", "secret")
+        return [*jobs, *held, *versions, *runs, *backfills, *replays, *channels]
 
 
 def patterns() -> dict[str, str]:
@@ -184,7 +197,14 @@ def stage(route: str) -> Stage:
         asker = make.operator(team, "asker")
         approval = approvals.ask(run.id, token=None, new_key=True, note="Not seen.", by=asker)
     replay = make.replay(job) if "api-replay" in route else None
-    return Stage(team, job, run, make.backfill(job), hold, approval, replay)
+    return Stage(team, job, run, make.backfill(job), hold, approval, replay, webhook(team))
+
+
+def webhook(team: Team) -> Channel:
+    """A channel that nobody may call: what is sent to it is refused at once."""
+    channel = make.channel(team, "dead", way="webhook", address="https://hooks.example/")
+    Channel.objects.filter(id=channel.id).update(address="http://127.0.0.1:9/")
+    return channel
 
 
 def api_of(who: str, team: Team) -> Api:
@@ -219,6 +239,7 @@ CASES = [
     for route, methods in ROUTES.items()
     for method in methods
     for who in (NOBODY, OTHER_TEAM, OTHER_TOKEN, *ROLES)
+    if who != "admin" or methods[method] == "admin"  # else the editor has shown it
 ]
 
 

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from jobs.models import Team
+from jobs.models import Team, User
 from jobs.roles import Act
 
 MAIL, WEBHOOK = "mail", "webhook"
@@ -15,9 +15,12 @@ WAYS = (MAIL, WEBHOOK)
 
 
 class ChannelQuerySet(models.QuerySet["Channel"]):
-    def where(self, user_id: int | None, act: Act = Act.READ) -> Self:
-        """The channels of the teams in which this person may do this."""
-        return self.filter(team__in=Team.objects.where(user_id, act)).select_related("team")
+    def where(self, user: User, act: Act = Act.READ) -> Self:
+        """The channels of the teams in which this person may do this, and to the platform's
+        staff those of the installation."""
+        theirs = Q(team__in=Team.objects.where(user.id, act))
+        ours = Q(team=None) if user.is_staff else Q()
+        return self.filter(theirs | ours).select_related("team", "by")
 
 
 class Channel(models.Model):
@@ -59,6 +62,17 @@ class Channel(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def scope(self) -> str:
+        """Whose it is, in words."""
+        return f"team {self.team.slug}" if self.team else "the platform's staff"
+
+    @property
+    def place(self) -> str:
+        """Where it leads, for those who only read: a URL may hold a secret in its path."""
+        scheme, _, rest = self.address.partition("://")
+        return f"{scheme}://{rest.partition('/')[0]}/…" if rest else self.address
 
     @property
     def addresses(self) -> list[str]:

@@ -182,6 +182,7 @@ def test_each_is_declared_as_a_row_and_mirrored_as_an_active_idempotent_job() ->
     assert {job.target["name"] for job in jobs} == {
         "onebeat.retention",
         "onebeat.key_expiry",
+        "onebeat.messages",
         "onebeat.sessions",
         "onebeat.calendars",
         "onebeat.audit",

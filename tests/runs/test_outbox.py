@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from django.test.utils import CaptureQueriesContext
 from jobs import clock
 from jobs.models import Hold, Job, Team
 from jobs.shards import COUNT
-from runs import claim, housekeeping, outbox, replay, rescue, settle, start, transitions
+from runs import claim, housekeeping, notify, outbox, replay, rescue, settle, start, transitions
 from runs.bounds import EVER
 from runs.messages import ALL, OF_INSTALLATION, OF_TEAM, Kind
-from runs.models import Message, Run
+from runs.models import Delivery, Installation, Message, Run
 from runs.outcomes import Effect, Outcome
 from runs.outcomes import Kind as OutcomeKind
 from runs.states import Origin, ReviewClass, State
+from runs.witness import Witness
 from tests import make
 from tests.runs.histories import minutely
 from tests.runs.test_claim import every, overdue
@@ -267,3 +269,43 @@ def test_a_start_that_comes_too_late_is_told(team: Team) -> None:
     assert start.run(run.id, worker="w") is None
     run.refresh_from_db()
     assert (run.state, told()) == (State.SKIPPED, [("dropped", 1)])
+
+
+# ── a copy, and old age ──────────────────────────────────────────────────────────────────
+
+
+def test_a_restored_copy_tells_only_that_it_is_one(job: Job, team: Team, tmp_path: Path) -> None:
+    """K091: what waits in an old copy is not sent from it; a person may send it all the same."""
+    channel = make.channel(team, "dead")
+    make.channel(None, "restored", name="platform")
+    for attempt in (1, 2):
+        outbox.of_runs([make.run(job, State.DEAD, attempt=attempt).id])
+        if attempt == 1:
+            notify.pack()
+    Witness(tmp_path).look()
+    Installation.objects.update(identity="another/1")
+    Witness(tmp_path).look()
+    assert Delivery.objects.filter(channel=channel, given_up_at__isnull=False).count() == 2
+    assert not Message.objects.filter(channel=channel, delivery=None).exists()
+    notify.pack()
+    waits = Delivery.objects.get(next_at__isnull=False)
+    assert [row.kind for row in waits.messages.all()] == ["restored"]
+    assert notify.retry(channel) == 2
+
+
+def test_what_was_told_a_month_ago_is_forgotten(job: Job, team: Team) -> None:
+    make.channel(team, "dead")
+    for state in ("sent", "waits", "young", "loose"):
+        outbox.of_runs([make.run(job, State.DEAD).id])
+        if state != "loose":
+            notify.pack()
+    sent, waits, young = Delivery.objects.order_by("created_at")
+    long_ago = clock.now() - timedelta(days=31)
+    Delivery.objects.exclude(id=waits.id).update(sent_at=long_ago, next_at=None)
+    Delivery.objects.exclude(id=young.id).update(created_at=long_ago)
+    Message.objects.exclude(delivery=young).update(at=long_ago)
+    Message.objects.filter(delivery=None).update(at=long_ago)
+    assert housekeeping.messages() == {"deleted": 2}
+    assert set(Delivery.objects.all()) == {waits, young}
+    assert {row.delivery for row in Message.objects.all()} == {waits, young}
+    assert sent not in Delivery.objects.all()

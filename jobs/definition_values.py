@@ -17,6 +17,7 @@ COMPLETIONS = ("answer", "callback")
 LONGEST_DEADLINE = 30 * DAY
 REFUSALS = (300, 599)  # the statuses that may mean «nothing was done»
 MOST_REFUSALS = 20
+MOST_HOPS = 3
 MOST_RUNS = 1_000_000  # of `max_runs`
 MOST_SKIPPED = 1000  # of `skip_next`
 MOST_REVIEWS = 1000  # of `pause_after_reviews`
@@ -53,6 +54,7 @@ class Definition:
     completion: str = "answer"
     deadline: int = DAY
     refusal_codes: Sequence[int] = ()
+    follow_redirects: int = 0
     late_after: int = 30
     overlap: str = "queue"
     block_on_review: bool = True

@@ -10,12 +10,12 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from jobs import overlaps, probes, schedules, targets
+from jobs import definition_terms, overlaps, probes, schedules, targets
 from jobs.calendars import RULES, Calendar, Rule, Use
 from jobs.definition_errors import DefinitionError as DefinitionError
 from jobs.definition_errors import Problem as Problem
 from jobs.definition_values import ALONE as ALONE
-from jobs.definition_values import COMPLETIONS, LONGEST_DEADLINE, MOST_REFUSALS, REFUSALS
+from jobs.definition_values import COMPLETIONS, LONGEST_DEADLINE, MOST_HOPS, MOST_REFUSALS, REFUSALS
 from jobs.definition_values import DAY as DAY
 from jobs.definition_values import HOUR as HOUR
 from jobs.definition_values import MOST_REVIEWS as MOST_REVIEWS
@@ -121,6 +121,7 @@ class _Reader(Reader):
             "completion": self.choice(data, "completion", "answer", COMPLETIONS),
             "deadline": self.number(data, "deadline", DAY, 1, LONGEST_DEADLINE),
             "refusal_codes": self.numbers(data, "refusal_codes", *REFUSALS, most=MOST_REFUSALS),
+            "follow_redirects": self.number(data, "follow_redirects", 0, 0, MOST_HOPS),
             "late_after": self.number(data, "late_after", 30, 1, DAY),
             "overlap": self.choice(data, "overlap", "skip" if safe else "queue", overlaps.OVERLAPS),
             "block_on_review": self.flag(data, "block_on_review", default=not safe),
@@ -154,7 +155,7 @@ class _Reader(Reader):
             self.problem("overlap", message, hint)
         self.unknown(data)
         self.spread(found)
-        self.callback(found)
+        self.problems += definition_terms.refusals(found)
         self.pause(found)
         if not self.problems:
             self.window(Definition(**found).plan)
@@ -235,16 +236,6 @@ class _Reader(Reader):
         if found["spread"] > found["catch_up_window"]:
             hint = f"Choose at most {found['catch_up_window']}, or a longer catch_up.window."
             self.problem("spread", "is longer than the catch-up window.", hint)
-
-    def callback(self, found: Mapping[str, Any]) -> None:
-        """Who reports by a call of his own was called over HTTP, and has longer than the call."""
-        if found["completion"] != "callback" or found["target"] is None:
-            return
-        if not isinstance(found["target"], targets.HttpTarget):
-            self.problem("completion", "callback is for HTTP targets.", "Say answer.")
-        if found["deadline"] < found["timeout"]:
-            hint = f"Choose at least {found['timeout']}."
-            self.problem("deadline", "is over before the time-out of the call.", hint)
 
     def pause(self, found: Mapping[str, Any]) -> None:
         """An end and a reason belong to a pause, a reason for skipping to moments to skip."""

@@ -135,6 +135,7 @@ class JobForm(forms.Form):
         "Statuses by which the target refuses for good, as 409, 503. 4xx mostly do anyway.",
         inputmode="numeric",
     )
+    follow_redirects = text("Redirects followed", "0 to 3. Empty: none.", inputmode="numeric")
     late_after = text(
         "Late after (s)",
         "Due so long and not started counts as late. Empty: 30.",

@@ -20,11 +20,12 @@ Typed = Mapping[str, str]
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}
 NUMBERS = (
     *("max_attempts", "backoff", "cap", "timeout", "queue_limit", "max_runs", "spread"),
-    *("deadline", "late_after", "catch_up_window", "catch_up_limit"),
+    *("deadline", "follow_redirects", "late_after", "catch_up_window", "catch_up_limit"),
     *("decide_by", "pause_after_reviews"),
 )
 _ALONE = (
     *("timeout", "queue_limit", "max_runs", "spread", "deadline", "late_after"),
+    "follow_redirects",
     *("decide_by", "pause_after_reviews"),
 )
 WINDOW = ("starts_at", "ends_at")

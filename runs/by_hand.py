@@ -79,6 +79,7 @@ def run_now(job_id: UUID, *, by: User | None) -> Run:
             completion=job.completion,
             deadline=job.deadline,
             refusal_codes=job.refusal_codes or None,
+            follow_redirects=job.follow_redirects,
             queue=job.queue,
             created_at=now,
             send_at=now,

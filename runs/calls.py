@@ -49,6 +49,7 @@ def _http(run: Run, target: HttpTarget, callback: str) -> http.Call:
             attempt=run.attempt,
             timeout=float(run.timeout),
             refusal_codes=run.refusal_codes or (),
+            follow=run.follow_redirects,
             callback=callback,
             signing_secret=sealing.unseal(run.job.signing_secret, settings.SEALING_KEYS),
         )

@@ -17,7 +17,7 @@ from runs.idempotency import key_of_moment
 _SNAPSHOT_OF_JOB = """
        coalesce(b.snapshot, j.target), j.idempotent, j.max_attempts, j.backoff, j.cap,
        j.retry_unsent, j.timeout, j.queue, j.completion, j.deadline,
-       nullif(j.refusal_codes, '[]')
+       nullif(j.refusal_codes, '[]'), j.follow_redirects
   from born b join jobs_job j on j.id = b.job_id and j.version = b.version
  where j.id = any(%(jobs)s::uuid[])
 """
@@ -28,7 +28,8 @@ _SNAPSHOT_OF_VERSION = """
        (v.definition->>'timeout')::int, v.definition->>'queue',
        coalesce(v.definition->>'completion', 'answer'),
        coalesce((v.definition->>'deadline')::int, 86400),
-       nullif(v.definition->'refusal_codes', '[]')
+       nullif(v.definition->'refusal_codes', '[]'),
+       coalesce((v.definition->>'follow_redirects')::int, 0)
   from born b
   join jobs_job j on j.id = b.job_id and j.version <> b.version
   join jobs_jobversion v on v.job_id = b.job_id and v.number = b.version
@@ -49,7 +50,7 @@ insert into runs_run
         reason, skipped_until, skipped_count, blocked_by, utc_offset, serial, effect, attempt,
         failures, sends, created_at, not_before, send_at, finished_at, review_at, snapshot,
         idempotent, max_attempts, backoff, cap, retry_unsent, timeout, queue, completion, deadline,
-        refusal_codes)
+        refusal_codes, follow_redirects)
 select b.id, b.job_id, b.version, b.key, b.origin, b.backfill_id, b.hold_id, b.due_at, b.state,
        b.review_class, b.reason,
        b.skipped_until, b.skipped_count, b.blocked_by, b.utc_offset,

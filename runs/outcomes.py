@@ -78,12 +78,14 @@ def of_answer(
     now: datetime,
     refusal_codes: Collection[int] = (),
     by_callback: bool = False,
+    unfollowed: str = "",
     truncated: bool = False,
     secrets: Collection[str] = (),
 ) -> Outcome:
     """What an HTTP answer means. `now` (aware) reads a Retry-After that is a date;
     `refusal_codes` are the statuses by which this job's target says that nothing was done;
-    `by_callback`: whether it may report later, by a call of its own; `secrets` are cut from the
+    `by_callback`: whether it may report later, by a call of its own; `unfollowed`: why a
+    redirect was not followed, where they are; `secrets` are cut from the
     answer that is kept.
 
     | answer | kind | effect |
@@ -105,7 +107,7 @@ def of_answer(
     return Outcome(
         kind,
         effect,
-        _reason(status, kind),
+        _reason(status, kind, unfollowed),
         status=status,
         answer=evidence.of_response(status, lower, body_excerpt, truncated, secrets),
         retry_after=_retry_after(lower, now) if kind in (Kind.FAILED, Kind.LATER) else None,
@@ -133,7 +135,7 @@ def _meaning(
             return Kind.FAILED, Effect.MAYBE
 
 
-def _reason(status: int, kind: Kind) -> str:
+def _reason(status: int, kind: Kind, unfollowed: str = "") -> str:
     answered = f"The target answered {_named(status)}"
     match kind, status:
         case Kind.LATER, _:
@@ -147,7 +149,7 @@ def _reason(status: int, kind: Kind) -> str:
         case Kind.REFUSED, _:
             return f"{answered}: it refused the call."
         case _, _ if 300 <= status <= 399:
-            return f"{answered}: redirects are not followed."
+            return f"{answered}: {unfollowed or 'redirects are not followed'}."
         case _:
             return f"{answered}."
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from jobs.instants import canonical_instant
 from runs.decisions import STOP, said
 from runs.models import Attempt, Decision, Run
 from runs.states import Origin, State
@@ -31,8 +30,9 @@ def tell(run: Run, attempts: Iterable[Attempt], decisions: Iterable[Decision]) -
     for attempt in attempts:
         found += _attempt(attempt)
     if run.accepted_at:
-        until = f"it reports by {canonical_instant(run.report_until)}" if run.report_until else ""
-        found.append(Entry(run.accepted_at, "running", "The target took it on", until))
+        found.append(
+            Entry(run.accepted_at, "running", "The target took it on", "and reports later")
+        )
     decisions = list(decisions)
     if run.stop_asked_at and all(decision.decision != STOP for decision in decisions):
         detail = "the next moment came, and takes its place"

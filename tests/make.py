@@ -110,6 +110,7 @@ def run(job: Job, state: State = State.CLAIMED, **columns: Any) -> Run:
         "completion": job.completion,
         "deadline": job.deadline,
         "refusal_codes": job.refusal_codes or None,
+        "follow_redirects": job.follow_redirects,
         "queue": job.queue,
         "created_at": now,
     }

@@ -43,6 +43,7 @@ class Job(models.Model):
     completion = models.CharField(max_length=8, default="answer", db_default="answer")
     deadline = models.PositiveIntegerField(default=DAY, db_default=DAY)
     refusal_codes = models.JSONField(default=list, db_default=[], blank=True)
+    follow_redirects = models.PositiveSmallIntegerField(default=0, db_default=0)
     late_after = models.PositiveIntegerField(default=30, db_default=30)
     overlap = models.CharField(max_length=9)
     block_on_review = models.BooleanField()

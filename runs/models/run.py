@@ -92,6 +92,7 @@ class Run(models.Model):
     completion = models.CharField(max_length=8, default="answer", db_default="answer")
     deadline = models.PositiveIntegerField(default=DAY, db_default=DAY)
     refusal_codes = models.JSONField(null=True, blank=True)
+    follow_redirects = models.PositiveSmallIntegerField(default=0, db_default=0)
     queue = models.CharField(max_length=60)
 
     attempt = models.PositiveIntegerField(default=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from standardwebhooks import Webhook
@@ -15,8 +15,9 @@ from jobs.target_headers import is_secret_header, masked_headers
 from jobs.targets import HttpTarget
 from runs import evidence, outcomes
 from runs.outcomes import Outcome
-from runs.targets import egress
+from runs.targets import egress, redirects
 from runs.targets.prepared import NotSent
+from runs.targets.redirects import NotFollowed
 
 USER_AGENT = "Onebeat"
 
@@ -44,6 +45,7 @@ class Call:
     previous_secret: str = ""
     refusal_codes: Collection[int] = ()
     callback: str = ""
+    follow: int = 0  # so many redirects
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -58,10 +60,18 @@ class PreparedRequest:
     """An open line with a request ready to go."""
 
     def __init__(
-        self, call: Call, line: egress.Line, headers: dict[str, str], body: bytes | None, now: Clock
+        self,
+        call: Call,
+        open_to: Callable[[str], egress.Line],
+        headers: dict[str, str],
+        body: bytes | None,
+        now: Clock,
     ) -> None:
         self._call = call
-        self._line = line
+        self._open_to = open_to
+        self._line = open_to(call.target.url)
+        self._cut = False
+        self._hops: list[str] = []
         self._headers = headers
         self._body = body
         self._now = now
@@ -81,17 +91,18 @@ class PreparedRequest:
     def perform(self) -> Outcome:
         """Send the request and say what its answer, or the lack of one, means."""
         try:
-            with self._line as line:
-                answer = line.send(self._call.target.method, self._headers, self._body)
+            answer, unfollowed = self._sent()
         except NotSent as refused:
+            if self._hops:  # what led here was sent
+                return outcomes.unknown(refused.reason, answer=self._followed)
             return outcomes.not_sent(refused.reason)
         except egress.Broken as broken:
             return outcomes.unknown(
                 broken.reason,
                 status=broken.status,
-                answer={"phase": broken.phase, "bytes_sent": broken.sent},
+                answer={"phase": broken.phase, "bytes_sent": broken.sent, **self._followed},
             )
-        return outcomes.of_answer(
+        outcome = outcomes.of_answer(
             answer.status,
             answer.headers,
             answer.body_excerpt,
@@ -99,12 +110,45 @@ class PreparedRequest:
             now=self._now(),
             refusal_codes=self._call.refusal_codes,
             by_callback=bool(self._call.callback),
+            unfollowed=unfollowed,
             truncated=answer.truncated,
             secrets=self._call.secrets,
         )
+        return replace(outcome, answer={**outcome.answer, **self._followed})
+
+    def _sent(self) -> tuple[egress.Answer, str]:
+        """The last answer of the call and its redirects, and why it is the last if it is one."""
+        url, method, headers = self._call.target.url, self._call.target.method, self._headers
+        while True:
+            with self._line as line:
+                answer = line.send(method, headers, self._body)
+            if not self._call.follow or not redirects.leads_on(answer.status):
+                return answer, ""
+            try:
+                url, before = self._next(url, answer), line.place
+            except (NotFollowed, NotSent) as error:
+                return answer, f"its redirect is not followed ({str(error).rstrip('.')})"
+            headers = redirects.headers_for(headers, before, self._line.place)
+
+    def _next(self, url: str, answer: egress.Answer) -> str:
+        """Where the answer leads, with an open line to there. Raises NotFollowed, NotSent."""
+        method = self._call.target.method
+        following = redirects.hop(url, answer.status, answer.headers, method=method)
+        if len(self._hops) >= self._call.follow:
+            raise NotFollowed(f"it is one more than {self._call.follow}")
+        self._line = self._open_to(following)
+        if self._cut:
+            self._line.cut()
+        self._hops.append(evidence.redact(evidence.printable(following), self._call.secrets))
+        return following
+
+    @property
+    def _followed(self) -> dict[str, object]:
+        return {"redirects": self._hops} if self._hops else {}
 
     def stop(self) -> None:
         """Cut the line."""
+        self._cut = True
         self._line.cut()
 
     def close(self) -> None:
@@ -127,10 +171,11 @@ def prepare(
     """
     deadline = time.monotonic() + call.timeout
     headers, body = _written(call, now())
-    line = egress.prepare(
-        call.target.url, allow=allow, deadline=deadline, resolver=resolver, ports=ports
-    )
-    return PreparedRequest(call, line, headers, body, now)
+
+    def open_to(url: str) -> egress.Line:
+        return egress.prepare(url, allow=allow, deadline=deadline, resolver=resolver, ports=ports)
+
+    return PreparedRequest(call, open_to, headers, body, now)
 
 
 def _written(call: Call, now: datetime) -> tuple[dict[str, str], bytes | None]:

@@ -69,6 +69,7 @@ def test_a_job_is_registered_with_its_defaults_written_out(api: Api, editor: Use
         "completion": "answer",
         "deadline": 86400,
         "refusal_codes": [],
+        "follow_redirects": 0,
         "late_after": 30,
         "overlap": "queue",
         "block_on_review": True,

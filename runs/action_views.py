@@ -1,4 +1,4 @@
-"""What a person does with a run: run now, decide, replay, discard, cancel.
+"""What a person does with a run: run now, replay, discard, cancel.
 
 Each opens one arrow. Whoever comes too late is sent to the run with who was faster.
 """
@@ -20,9 +20,8 @@ from jobs.page_door import job_for, page, person
 from jobs.roles import Act
 from runs import by_hand, moments, replay
 from runs import cancel as cancelling
-from runs import review as reviewing
 from runs.decisions import NoteMissing, Stale
-from runs.forms import NOW, DecisionForm, NoteForm, RunNowForm
+from runs.forms import NOW, NoteForm, RunNowForm
 from runs.models import Run
 from runs.page_door import listed, run_for
 from runs.states import ACTIVE, ReviewClass, State
@@ -87,24 +86,6 @@ def _run_now_page(
 
 
 _OFFERED = 5  # of the newest moments
-
-
-@page
-@require_POST
-def decide(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Decide about a run in review."""
-    run = run_for(request, run_id, Act.OPERATE)
-    form = DecisionForm(request.POST, label_suffix="")
-    if not form.is_valid():
-        return run_page(request, run, form, status=422)
-    token, note = form.said
-    return _move(
-        request,
-        run,
-        form,
-        lambda: reviewing.decide(run.id, form.choice, token=token, note=note, by=person(request)),
-        "Decided, and recorded with your name.",
-    )
 
 
 @page

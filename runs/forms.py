@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.db.models import Q, QuerySet
@@ -12,12 +12,10 @@ from jobs.instants import parse_instant
 from jobs.models import Job
 from jobs.schedule_errors import ScheduleError
 from runs.models import Run
-from runs.review import Choice
 from runs.templatetags.states import WORDS
 
 _MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
 NOW = "now"
-_CHOICES = (("happened", "It happened"), ("run_again", "Run it again"), ("close", "Close it"))
 
 
 def _choice(label: str, every: str, choices: list[tuple[str, str]]) -> forms.ChoiceField:
@@ -141,32 +139,6 @@ class RunNowForm(forms.Form):
             except ScheduleError as error:
                 raise forms.ValidationError(f"{error.message} {error.hint}") from None
         return text
-
-
-class DecisionForm(NoteForm):
-    """A decision about a run in review: nothing is preselected, the note is required."""
-
-    decision = forms.ChoiceField(
-        label="Your decision",
-        choices=_CHOICES,
-        widget=forms.RadioSelect(),
-        error_messages={
-            "required": "Choose one of the three. Nothing was decided.",
-            "invalid_choice": "%(value)s is no decision. Choose one of the three.",
-        },
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["note"].required = True
-        self.fields["note"].error_messages["required"] = (
-            "Write a note: what did you look at, and why do you decide so?"
-        )
-
-    @property
-    def choice(self) -> Choice:
-        """The decision of a valid form."""
-        return cast(Choice, self.cleaned_data["decision"])
 
 
 def _offer(form: forms.Form, field: str, names: list[str]) -> None:

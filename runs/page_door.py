@@ -16,7 +16,7 @@ from runs.models.run import RunQuerySet
 _LISTED = (
     *("id", "key", "due_at", "skipped_until", "skipped_count", "state", "effect", "review_class"),
     *("reason", "blocked_by", "origin", "idempotent", "attempt", "failures", "max_attempts"),
-    *("created_at", "started_at", "finished_at", "error_group", "died_at"),
+    *("created_at", "started_at", "finished_at", "review_at", "error_group", "died_at"),
     *("job__name", "job__schedule", "job__deleted_at", "job__runbook", "job__team__slug"),
 )
 

@@ -21,6 +21,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce, Now
 
+from jobs import clock
 from runs import approvals, probe, review, review_claims, review_facts, run_again
 from runs.models import Approval, Attempt, Decision, ProbeAnswer, ReviewClaim, Run
 from runs.models.review import PENDING
@@ -44,20 +45,32 @@ _DECIDE_BEFORE = ExpressionWrapper(
 
 def waiting(rows: QuerySet[Run]) -> QuerySet[Any]:
     """Of these rows those in review, the most overdue first, then by the time that is left, then
-    the oldest. Each has `decide_before`, `was_escalated`, `waits_for_second` and `taken`, its
-    claim, if one lasts."""
+    the oldest. Each has `decide_before`, `was_escalated`, `waits_for_second`."""
     passed_on = Decision.objects.filter(run=OuterRef("pk"), decision="escalate")
     asked = Approval.objects.filter(run=OuterRef("pk"), state=PENDING, expires_at__gt=Now())
-    found = rows.filter(state=State.REVIEW).annotate(
-        decide_before=_DECIDE_BEFORE,
-        sort_at=Coalesce(
-            _DECIDE_BEFORE,
-            ExpressionWrapper(F("review_at") + Value(_NO_TARGET), output_field=DateTimeField()),
-        ),
+    found: QuerySet[Any] = _sorted(rows.filter(state=State.REVIEW)).annotate(
         was_escalated=Exists(passed_on.filter(at__gte=OuterRef("review_at"))),
         waits_for_second=Exists(asked),
     )
-    return found.order_by(*ORDER)
+    ordered: QuerySet[Any] = found.order_by(*ORDER)
+    return ordered
+
+
+def behind(waiting: QuerySet[Any], run_id: UUID) -> QuerySet[Any]:
+    """Of `waiting` those behind this run, wherever it is by now."""
+    last = _sorted(Run.objects.filter(id=run_id)).values_list("sort_at", flat=True).first()
+    if last is None:
+        return waiting
+    found: QuerySet[Any] = waiting.filter(Q(sort_at__gt=last) | Q(sort_at=last, id__gt=run_id))
+    return found
+
+
+def _sorted(rows: QuerySet[Any]) -> QuerySet[Any]:
+    without = ExpressionWrapper(F("review_at") + Value(_NO_TARGET), output_field=DateTimeField())
+    found: QuerySet[Any] = rows.annotate(
+        decide_before=_DECIDE_BEFORE, sort_at=Coalesce(_DECIDE_BEFORE, without)
+    )
+    return found
 
 
 def narrowed(
@@ -112,6 +125,7 @@ class Evidence:
     approval: Approval | None
     escalated: Decision | None
     wants_second: bool
+    now: datetime
 
     @property
     def last(self) -> Attempt | None:
@@ -159,6 +173,7 @@ def evidence(run: Run) -> Evidence:
         approval=approvals.of(run.id),
         escalated=review.escalated(run),
         wants_second=approvals.wanted(run.job, new_key=False),
+        now=clock.now(),
     )
 
 

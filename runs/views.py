@@ -14,11 +14,12 @@ from jobs.models import Job, Team
 from jobs.page_door import acts, fragment, job_for, jobs_of, page, person
 from jobs.roles import Act
 from jobs.targets import TargetError, load, masked
-from runs import members, review_facts, story
-from runs.forms import DecisionForm, JobFilter, NoteForm, RunFilter
+from runs import members, review_queue, run_again, story
+from runs.forms import JobFilter, NoteForm, RunFilter
 from runs.models import Run
 from runs.page_door import listed, run_for
-from runs.states import RESTING, TAKEN_BACK_FROM, State
+from runs.review_forms import DecisionForm
+from runs.states import TAKEN_BACK_FROM, State
 
 SIZE = 50  # rows of a page
 RECENT = 10  # runs on a job's page
@@ -41,7 +42,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
     context = {
         "filter": asked,
         "rows": _with_last_run(request, shown),
-        "more": _address(request, after=shown[-1].id) if len(found) > SIZE else None,
+        "more": address(request, after=shown[-1].id) if len(found) > SIZE else None,
         "may_register": bool(_teams(request, Act.EDIT)),
         "behind": members.behind() if person(request).is_staff else [],
     }
@@ -57,17 +58,10 @@ def runs(request: HttpRequest) -> HttpResponse:
     context = {
         "filter": asked,
         "runs": found[:SIZE],
-        "more": _address(request, before=found[SIZE - 1].id) if len(found) > SIZE else None,
-        "newest": _address(request, before="") if request.GET.get("before") else None,
+        "more": address(request, before=found[SIZE - 1].id) if len(found) > SIZE else None,
+        "newest": address(request, before="") if request.GET.get("before") else None,
     }
     return render(request, "runs/runs.html", context)
-
-
-@page
-@require_GET
-def review(request: HttpRequest) -> HttpResponse:
-    """The runs that wait for a person, the oldest first."""
-    return _resting(request, State.REVIEW, "runs/review.html")
 
 
 @fragment
@@ -91,28 +85,39 @@ def run_page(
 ) -> HttpResponse:
     """The page of a run; `form` shows what was wrong with the decision just sent."""
     attempts = list(run.attempts.all())
-    decisions = list(run.decisions.select_related("by").order_by("at"))
-    in_review = run.state == State.REVIEW
+    decisions = list(run.decisions.select_related("by", "second").order_by("at"))
     context = {
-        "run": run,
-        "job": run.job,
         "attempts": attempts,
         "story": story.tell(run, attempts, decisions),
         "decisions": decisions,
-        "target": _target(run.snapshot),
-        "facts": review_facts.of(run.review_class, run.effect) if in_review else None,
-        "form": _form(run, form),
-        "may_act": Act.OPERATE in acts(request, run.job.team_id),
         "cancellable": run.state in TAKEN_BACK_FROM,
         "stoppable": run.state == State.RUNNING and run.stop_asked_at is None,
+        **review_context(request, run, form),
     }
     return render(request, "runs/run.html", context, status=status)
 
 
+def review_context(request: HttpRequest, run: Run, form: NoteForm | None) -> dict[str, Any]:
+    """The run, what it calls, and what a person may say about it, with the evidence where it
+    waits for a decision."""
+    in_review = run.state == State.REVIEW
+    return {
+        "run": run,
+        "job": run.job,
+        "target": _target(run.snapshot),
+        "evidence": review_queue.evidence(run) if in_review else None,
+        "risk": run_again.RISK,
+        "form": _form(run, form),
+        "may_act": Act.OPERATE in acts(request, run.job.team_id),
+    }
+
+
 def _form(run: Run, sent: NoteForm | None) -> NoteForm:
     """The form that was sent, if it is still the one for this state; else a blank one."""
-    kind = DecisionForm if run.state == State.REVIEW else NoteForm
-    return sent if type(sent) is kind else kind(initial={"token": run.attempt}, label_suffix="")
+    blank = {"token": run.attempt}
+    if run.state == State.REVIEW:
+        return sent if type(sent) is DecisionForm else DecisionForm(initial=blank, run=run)
+    return sent if type(sent) is NoteForm else NoteForm(initial=blank, label_suffix="")
 
 
 def _target(snapshot: dict[str, Any]) -> Any:
@@ -121,17 +126,6 @@ def _target(snapshot: dict[str, Any]) -> Any:
         return masked(load(snapshot))
     except TargetError:
         return None
-
-
-def _resting(request: HttpRequest, state: State, template: str) -> HttpResponse:
-    if state not in RESTING:
-        raise ValueError(state)
-    asked = RunFilter({"before": request.GET.get("after", "")}, teams=[])
-    after = asked.cleaned_data["before"] if asked.is_valid() else None
-    rows = listed(request).filter(state=state, **({"id__gt": after} if after else {}))
-    found = list(rows.order_by("id")[: SIZE + 1])
-    more = _address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None
-    return render(request, template, {"runs": found[:SIZE], "more": more, "after": after})
 
 
 def _teams(request: HttpRequest, act: Act = Act.READ) -> list[str]:
@@ -145,7 +139,7 @@ def _with_last_run(request: HttpRequest, shown: list[Any]) -> list[tuple[Job, Ru
     return [(job, last.get(job.last_run_id)) for job in shown]
 
 
-def _address(request: HttpRequest, **changed: object) -> str:
+def address(request: HttpRequest, **changed: object) -> str:
     """This page's address with other parameters; an empty one is left out."""
     parameters: QueryDict = request.GET.copy()
     for name, value in changed.items():

@@ -12,8 +12,9 @@ from django.urls import URLPattern
 from jobs import calendar_content, calendar_editing, holds
 from jobs import urls as jobs_urls
 from jobs.models import Hold, Job, User
+from runs import approvals
 from runs import urls as runs_urls
-from runs.models import Backfill, Channel, Replay, Run
+from runs.models import Approval, Backfill, Channel, Replay, Run
 from runs.states import State
 from tests import make
 
@@ -62,6 +63,12 @@ PAGES = {
     "run-discard": Rule(None, "operator"),
     "run-cancel": Rule(None, "operator"),
     "review": Rule("viewer", None),
+    "review-many": Rule("viewer", "viewer"),  # about what they may decide: nothing, of viewers
+    "review-item": Rule("viewer", None),
+    "review-take": Rule(None, "operator"),
+    "review-release": Rule(None, "operator"),
+    "review-probe": Rule(None, "operator"),
+    "approval": Rule(None, "operator"),
     "dead-letters": Rule("viewer", None),
     "dead-group": Rule("viewer", None),
     "dead-group-replay": Rule("operator", "operator"),
@@ -84,6 +91,7 @@ SHARED = {name for name in PAGES if name.startswith("calendar")}  # of the whole
 OPEN = {"sign-in", "sign-out"}
 ROLES = ("viewer", "operator", "editor", "admin")
 LISTS = {
+    "review-many",
     "reader-zone",
     "home",
     "jobs",
@@ -133,6 +141,8 @@ def address(name: str, job: Job, run: Run) -> str:
     if "<uuid:replay_id>" in path:
         there_is = Replay.objects.filter(job=job).first() or make.replay(job)
         path = path.replace("<uuid:replay_id>", str(there_is.id))
+    if "<uuid:approval_id>" in path:
+        path = path.replace("<uuid:approval_id>", str(approval_of(run).id))
     if "<uuid:hold_id>" in path:
         there = Hold.objects.first() or holds.begin(job.team, "A move.", by=None)
         path = path.replace("<uuid:hold_id>", str(there.id))
@@ -140,6 +150,14 @@ def address(name: str, job: Job, run: Run) -> str:
         told = Channel.objects.first() or make.channel(job.team, "dead")
         path = path.replace("<uuid:channel_id>", str(told.id))
     return "/" + path
+
+
+def approval_of(run: Run) -> Approval:
+    """What waits for a second person about this run."""
+    if there := Approval.objects.filter(run=run).first():
+        return there
+    asker = make.operator(run.job.team, "asker")
+    return approvals.ask(run.id, token=None, new_key=True, note="n", by=asker)
 
 
 def test_every_page_has_a_rule() -> None:

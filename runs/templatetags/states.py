@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from django import template
 
+from runs import decisions
 from runs.decisions import DECIDED
-from runs.models import Run
+from runs.models import Decision, Run
 from runs.states import State
 
 register = template.Library()
@@ -45,6 +46,12 @@ def said(run: Run) -> str:
     before = run.attempt - (run.state == State.RUNNING)
     is_old = before > 0 and run.reason and not run.reason.startswith(DECIDED)
     return f"last attempt: {run.reason}" if is_old else run.reason
+
+
+@register.filter
+def decided(decision: Decision) -> str:
+    """What a person decided, in words."""
+    return decisions.said(decision)
 
 
 @register.simple_tag

@@ -54,7 +54,8 @@ def test_a_person_decides(
     browser: Browser, job: Job, operator: User, decision: str, state: str
 ) -> None:
     run = make.run(job, State.REVIEW)
-    page = browser.post(f"/runs/{run.id}/decide/", decision=decision, note="Looked.", token=1)
+    fields = {"decision": decision, "note": "Looked.", "token": "1", "job_name": job.name}
+    page = browser.send(f"/runs/{run.id}/decide/", fields)
     assert "recorded with your name" in page.words
     run.refresh_from_db()
     assert run.state == state
@@ -66,7 +67,12 @@ def test_nothing_is_preselected_and_what_is_known_is_shown(browser: Browser, job
     run = make.run(job, State.REVIEW)
     page = browser.get(f"/runs/{run.id}/")
     radios = page.all("input", name="decision")
-    assert [radio.attrs["value"] for radio in radios] == ["happened", "run_again", "close"]
+    assert [radio.attrs["value"] for radio in radios] == [
+        "happened",
+        "run_again",
+        "close",
+        "escalate",
+    ]
     assert not any("checked" in radio.attrs for radio in radios)
     assert "Whether the target acted." in page.words
     assert "Ask the ledger." in page.words
@@ -79,7 +85,7 @@ def test_every_class_of_review_has_its_facts(
     run = make.run(job, State.REVIEW, review_class=review_class)
     page = browser.get(f"/runs/{run.id}/")
     assert page.status == 200
-    assert "We know" in page.words
+    assert "What we know" in page.words
 
 
 def test_an_earlier_attempt_that_may_have_acted_is_not_forgotten(

@@ -1,0 +1,264 @@
+"""The pages of review: the queue, one of it beside the others, and what a person does there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from jobs import clock
+from jobs.models import Team
+from jobs.page_door import demand, page, person
+from jobs.roles import Act
+from runs import (
+    approvals,
+    probe,
+    review,
+    review_bulk,
+    review_claims,
+    review_forms,
+    review_queue,
+    run_again,
+)
+from runs.decisions import NoteMissing, Stale
+from runs.models import Approval, Run
+from runs.page_door import listed, run_for
+from runs.review_forms import DecisionForm, ManyForm, ReviewFilter
+from runs.states import State
+from runs.views import address, review_context, run_page
+
+SIZE = 50  # rows of a page
+BESIDE = 20  # of the queue, beside one of it
+
+_REFUSALS = (
+    review_claims.Claimed,
+    run_again.NotYetSettled,
+    run_again.Happened,
+    approvals.AskedAlready,
+    approvals.Over,
+    approvals.NotYours,
+)
+
+
+@page
+@require_GET
+def queue(request: HttpRequest) -> HttpResponse:
+    """What waits for this person's teams, the most overdue first."""
+    asked = ReviewFilter(request.GET, label_suffix="")
+    found = _found(request, asked, SIZE + 1)
+    context = {
+        **_lines(found[:SIZE]),
+        "filter": asked,
+        "more": address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None,
+        "together": len(_together(request, asked)),
+    }
+    return render(request, "runs/review.html", context)
+
+
+@page
+@require_GET
+def item(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """One that waits, with all that is known of it, beside the others."""
+    run = run_for(request, run_id)
+    if run.state != State.REVIEW:
+        return redirect("run", run.id)
+    return item_page(request, run)
+
+
+def item_page(
+    request: HttpRequest, run: Run, form: DecisionForm | None = None, status: int = 200
+) -> HttpResponse:
+    """That page; `form` shows what was wrong with the decision just sent."""
+    asked = ReviewFilter(request.GET, label_suffix="")
+    context = {
+        **review_context(request, run, form),
+        **_lines(_found(request, asked, BESIDE)),
+        "filter": asked,
+        "beside": True,
+    }
+    return render(request, "runs/review_item.html", context, status=status)
+
+
+@page
+@require_POST
+def decide(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Decide about a run in review."""
+    run = run_for(request, run_id, Act.OPERATE)
+    form = DecisionForm(request.POST, run=run)
+    in_queue = request.POST.get("from") == "review"
+    shown = item_page if in_queue and run.state == State.REVIEW else run_page
+    if run.state == State.REVIEW and not form.is_valid():
+        return shown(request, run, form, status=422)
+    try:
+        _decided(request, run, form)
+    except NoteMissing as missing:
+        form.add_error("note", str(missing))
+        return shown(request, run, form, status=422)
+    return _back(request, run)
+
+
+def _decided(request: HttpRequest, run: Run, form: DecisionForm) -> None:
+    with_token = form.is_valid()
+    if not with_token:  # it left review meanwhile, whatever the form says
+        messages.error(request, f"{Stale(run)} Yours was not recorded.")
+        return
+    token, note = form.said
+    try:
+        review.decide(
+            run.id,
+            form.choice,
+            token=token,
+            note=note,
+            by=person(request),
+            new_key=form.wants_new_key,
+        )
+    except approvals.Asked as asked:
+        messages.success(request, f"Asked, and recorded with your name. {asked}")
+    except Stale as stale:
+        messages.error(request, f"{stale} Yours was not recorded.")
+    except _REFUSALS as refusal:
+        messages.error(request, f"{refusal} Nothing was decided.")
+    else:
+        messages.success(request, "Decided, and recorded with your name.")
+
+
+@page
+@require_POST
+def take(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Take one for a while."""
+    run = run_for(request, run_id, Act.OPERATE)
+    said = "It is yours for a quarter of an hour. Give it back when you do not decide."
+    return _done(request, run, lambda: review_claims.take(run.id, by=person(request)), said)
+
+
+@page
+@require_POST
+def release(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Give it back."""
+    run = run_for(request, run_id, Act.OPERATE)
+    said = "Given back: anybody may take it."
+    return _done(request, run, lambda: review_claims.release(run.id, by=person(request)), said)
+
+
+@page
+@require_POST
+def ask_probe(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Ask the job's probe now."""
+    run = run_for(request, run_id, Act.OPERATE)
+    told = probe.ask(run, by=person(request))
+    if told is None:
+        messages.error(request, "This job names no probe. Nobody was asked.")
+    else:
+        messages.success(request, f"The probe says: {probe.WORDS[told.answer]} {told.detail}")
+    return _back(request, run)
+
+
+@page
+@require_POST
+def answer(request: HttpRequest, approval_id: UUID) -> HttpResponse:
+    """Approve, refuse or take back what waits for a second person."""
+    teams = Team.objects.where(person(request).id, Act.READ)
+    approval = get_object_or_404(Approval, id=approval_id, team__in=teams, run__isnull=False)
+    demand(request, approval.team_id, Act.OPERATE)
+    run = run_for(request, approval.run_id or approval_id, Act.OPERATE)
+    note, by = request.POST.get("note", "").strip()[:2000], person(request)
+    match request.POST.get("answer"):
+        case "approve":
+            said = "Approved, and recorded with both your names. It runs again."
+            return _done(
+                request, run, lambda: approvals.approve(approval.id, note=note, by=by), said
+            )
+        case "refuse":
+            said = "Refused. It stays in review."
+            return _done(
+                request, run, lambda: approvals.refuse(approval.id, note=note, by=by), said
+            )
+        case _:
+            said = "Taken back. It stays in review."
+            return _done(request, run, lambda: approvals.withdraw(approval.id, by=by), said)
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def many(request: HttpRequest) -> HttpResponse:
+    """The same decision about many of which nothing was sent: tick, say why, see what came of
+    each."""
+    asked = ReviewFilter(request.GET, label_suffix="")
+    runs = _together(request, asked)
+    form = ManyForm(
+        request.POST or None, runs=runs, initial={"runs": [str(one.id) for one in runs]}
+    )
+    if request.method == "GET" or not form.is_valid():
+        context = {
+            "runs": runs,
+            "form": form,
+            "most": review_bulk.MOST,
+            "typed_above": review_forms.TYPED_ABOVE,
+        }
+        status = 200 if request.method == "GET" else 422
+        return render(request, "runs/review_many.html", context, status=status)
+    said = form.cleaned_data
+    results = review_bulk.decide(
+        said["runs"], said["decision"], note=said["note"], by=person(request)
+    )
+    by_id = {run.id: run for run in listed(request).filter(id__in=said["runs"])}
+    context = {
+        "results": [(by_id[result.run_id], result) for result in results],
+        "decided": sum(result.decided for result in results),
+    }
+    return render(request, "runs/review_many_done.html", context)
+
+
+def _found(request: HttpRequest, asked: ReviewFilter, count: int) -> list[Any]:
+    """The first of the queue by this filter; none for a filter that is none."""
+    if not asked.is_valid():
+        return []
+    rows = review_queue.waiting(listed(request))
+    rows = review_queue.narrowed(rows, person(request).id, **asked.asked)
+    if asked.cleaned_data["after"]:
+        rows = review_queue.behind(rows, asked.cleaned_data["after"])
+    return list(rows[:count])
+
+
+def _lines(runs: list[Any]) -> dict[str, Any]:
+    claims = review_queue.claims(runs)
+    return {"lines": [(run, claims.get(run.id)) for run in runs], "now": clock.now()}
+
+
+def _together(request: HttpRequest, asked: ReviewFilter) -> list[Run]:
+    """What this person may decide together, by the filter."""
+    if not asked.is_valid():
+        return []
+    rows = Run.objects.where(person(request).id, Act.OPERATE)
+    rows = rows.filter(id__in=[run.id for run in _found(request, asked, 1000)])
+    return list(
+        review_bulk.meant(rows, clock.now()).defer("snapshot").order_by("id")[: review_bulk.MOST]
+    )
+
+
+def _done(request: HttpRequest, run: Run, act: Callable[[], object], said: str) -> HttpResponse:
+    try:
+        act()
+    except Stale as stale:
+        messages.error(request, f"{stale} Nothing was done.")
+    except NoteMissing as missing:
+        messages.error(request, f"{missing} Nothing was done.")
+    except _REFUSALS as refusal:
+        messages.error(request, f"{refusal} Nothing was done.")
+    else:
+        messages.success(request, said)
+    return _back(request, run)
+
+
+def _back(request: HttpRequest, run: Run) -> HttpResponse:
+    """To where the person came from: the queue while it waits there, else the run."""
+    in_queue = request.POST.get("from") == "review"
+    if not in_queue:
+        return redirect("run", run.id)
+    still = Run.objects.filter(id=run.id, state=State.REVIEW).exists()
+    return redirect("review-item", run.id) if still else redirect("review")

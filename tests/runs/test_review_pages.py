@@ -1,0 +1,262 @@
+"""Review by its pages, without JavaScript: the queue, one of it, a second person, many at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from jobs.models import Team, User
+from runs import approvals, review_claims
+from runs.models import Approval, Decision, ReviewClaim, Run
+from runs.states import ReviewClass, State
+from tests import make
+from tests.pages import Browser, Page
+from tests.runs.reviewing import attempt, decide, job_with, waits
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def colleague(team: Team) -> User:
+    return make.operator(team, "colleague")
+
+
+def unsent(team: Team, **more: Any) -> Run:
+    return waits(team, review_class=ReviewClass.NOT_SENT, **more)
+
+
+def shown(page: Page) -> list[str]:
+    return [row.attrs["id"].removeprefix("run-") for row in page.all("tr") if "id" in row.attrs]
+
+
+def again(run: Run, **more: str) -> dict[str, str]:
+    """The fields that run it again."""
+    said = {"decision": "run_again", "note": "Not there.", "token": "1", "from": "review"}
+    return {**said, "job_name": run.job.name, **more}
+
+
+# ── the queue ────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_queue_says_what_is_overdue_and_whose_it_is(
+    browser: Browser, team: Team, operator: User, colleague: User
+) -> None:
+    plain = waits(team, since=timedelta(hours=5))
+    overdue = waits(team, job=job_with(team, decide_by=60), since=timedelta(hours=1))
+    review_claims.take(overdue.id, by=colleague)
+    decide(plain, "escalate", operator)
+    page = browser.get("/review/")
+    assert shown(page) == [str(overdue.id), str(plain.id)]
+    assert "overdue since 59 m" in page.words
+    assert "taken by colleague" in page.words
+    assert "passed on" in page.words
+    assert shown(browser.get("/review/?overdue=yes")) == [str(overdue.id)]
+    assert shown(browser.get("/review/?whose=nobody")) == [str(plain.id)]
+    assert shown(browser.get(f"/review/?job={plain.job_id}")) == [str(plain.id)]
+
+
+def test_an_empty_queue_tells_none_from_filtered_away(browser: Browser, team: Team) -> None:
+    assert "Nothing waits for a decision." in browser.get("/review/").words
+    waits(team)
+    for query in ("review_class=missed", "whose=mine", "review_class=odd", "after=7"):
+        assert "matches this filter" in browser.get(f"/review/?{query}").words
+
+
+# ── one of it ────────────────────────────────────────────────────────────────────────────
+
+
+def test_one_shows_its_evidence_beside_the_others(
+    browser: Browser, team: Team, operator: User
+) -> None:
+    job = job_with(team, runbook="Ask the ledger.", decide_by=600)
+    before = waits(team, job=job)
+    decide(before, "happened", operator)
+    run, other = waits(team, job=job), waits(team)
+    broken = {"phase": "waiting", "bytes_sent": 412}
+    attempt(run, started=timedelta(seconds=9), answer=broken, late={"reason": "It was done."})
+    page = browser.get(f"/review/{run.id}/")
+    for said in (
+        "It was sent whole. No answer began. 412 bytes left this host.",
+        "after attempt 1 had been given up: It was done.",
+        "the call could be under way until",
+        "Ask the ledger.",
+        "it happened that run",
+        "to be decided in 9 m",
+    ):
+        assert said in page.words, said
+    assert page.all("a", href=f"/review/{other.id}/")
+
+
+def test_what_left_review_leads_to_the_run(browser: Browser, team: Team, operator: User) -> None:
+    run = waits(team)
+    decide(run, "close", operator)
+    assert browser.get(f"/review/{run.id}/").url == f"/runs/{run.id}/"
+
+
+def test_it_is_taken_and_given_back(browser: Browser, team: Team, colleague: User) -> None:
+    run = waits(team)
+    page = browser.send(f"/review/{run.id}/take/", {"from": "review"})
+    assert page.url == f"/review/{run.id}/"
+    assert "taken by you" in page.words
+    assert Browser(colleague).get(f"/review/{run.id}/").all("form", action="run-decide") == []
+    theirs = Browser(colleague).send(f"/review/{run.id}/take/", {"from": "review"})
+    assert "operator looks at this run until" in theirs.words
+    assert "Nothing was done" in theirs.words
+    assert not theirs.all("form", action=f"/runs/{run.id}/decide/")
+    late = Browser(colleague).send(f"/runs/{run.id}/decide/", again(run))
+    assert "operator looks at this run" in late.words
+    assert "Given back" in browser.send(f"/review/{run.id}/release/", {}).words
+    assert not ReviewClaim.objects.exists()
+
+
+def test_after_a_decision_the_queue_comes_next(browser: Browser, team: Team) -> None:
+    run = waits(team)
+    page = browser.send(f"/runs/{run.id}/decide/", again(run))
+    assert (page.url, "recorded with your name" in page.words) == ("/review/", True)
+    run.refresh_from_db()
+    assert run.state == State.CLAIMED
+
+
+@pytest.mark.parametrize("typed", ["", "settle", "SETTLE-EOD"])
+def test_to_run_it_again_the_jobs_name_is_typed(browser: Browser, team: Team, typed: str) -> None:
+    run = waits(team)
+    page = browser.send(f"/runs/{run.id}/decide/", again(run, job_name=typed))
+    assert page.status == 422
+    assert run.job.name in page.error("job_name")
+    assert page.value("note") == "Not there."
+    assert "Waiting" in page.words, "it is the page of the queue still"
+    assert not Decision.objects.exists()
+
+
+def test_what_is_safe_to_repeat_asks_for_no_name(browser: Browser, team: Team) -> None:
+    run = waits(team, job=make.job(team, name="safe"), review_class=ReviewClass.MISSED)
+    assert not browser.get(f"/review/{run.id}/").all("input", name="job_name")
+    fields = again(run, job_name="")
+    assert "recorded with your name" in browser.send(f"/runs/{run.id}/decide/", fields).words
+
+
+def test_a_new_key_says_what_it_risks_and_is_recorded(browser: Browser, team: Team) -> None:
+    run = waits(team)
+    page = browser.get(f"/review/{run.id}/")
+    assert "it takes place twice" in page.words
+    assert "checked" not in page.all("input", name="new_key")[0].attrs
+    wrong = browser.send(f"/runs/{run.id}/decide/", again(run, decision="close", new_key="on"))
+    assert "for running it again" in wrong.error("new_key")
+    browser.send(f"/runs/{run.id}/decide/", again(run, new_key="on"))
+    assert f"under the new key {run.key}:again:1" in browser.get(f"/runs/{run.id}/").words
+
+
+def test_the_probe_is_asked_on_request(browser: Browser, team: Team) -> None:
+    without = waits(team)
+    assert not browser.get(f"/review/{without.id}/").all("form", action="probe")
+    assert "names no probe" in browser.send(f"/review/{without.id}/probe/", {}).words
+    job = job_with(team)
+    job.probe = {"task": "gone"}
+    job.save()
+    run = waits(team, job=job)
+    attempt(run, started=timedelta())
+    page = browser.send(f"/review/{run.id}/probe/", {"from": "review"})
+    assert "It cannot tell. “No task named gone may be called by jobs here.”" in page.words
+    assert "Locked until" in page.words
+    refused = browser.send(f"/runs/{run.id}/decide/", again(run))
+    assert "could still be under way" in refused.words
+    assert "Nothing was decided" in refused.words
+
+
+def test_it_is_passed_on(browser: Browser, team: Team) -> None:
+    run = waits(team)
+    fields = again(run, decision="escalate", job_name="")
+    page = browser.send(f"/runs/{run.id}/decide/", fields)
+    assert page.url == f"/review/{run.id}/"
+    assert "operator passed it on" in page.words
+
+
+# ── a second person ──────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_critical_waits_for_a_second_person(
+    browser: Browser, team: Team, colleague: User
+) -> None:
+    run = waits(team, job=job_with(team, critical=True))
+    page = browser.send(f"/runs/{run.id}/decide/", again(run))
+    assert "It waits for a second person. Nothing was sent." in page.words
+    assert "You have asked to run it again" in page.words
+    where = f"/approvals/{Approval.objects.get().id}/"
+    own = browser.send(where, {"answer": "approve", "from": "review"})
+    assert "a second person approves it" in own.words
+    other = Browser(colleague)
+    assert "operator has asked to run it again" in other.get(f"/runs/{run.id}/").words
+    assert "Write a note" in other.send(where, {"answer": "refuse"}).words
+    assert "waits for a second person" in other.get("/review/").words
+    done = other.send(where, {"answer": "approve", "from": "review"})
+    assert "recorded with both your names" in done.words
+    assert "approved by colleague" in browser.get(f"/runs/{run.id}/").words
+    assert "approved by now" in other.send(where, {"answer": "approve"}).words
+
+
+def test_a_request_is_taken_back(browser: Browser, team: Team, operator: User) -> None:
+    run = waits(team, job=job_with(team, critical=True))
+    asked = approvals.ask(run.id, token=1, new_key=False, note="n", by=operator)
+    page = browser.send(f"/approvals/{asked.id}/", {"answer": "withdraw", "from": "review"})
+    assert "Taken back" in page.words
+    assert "asked to run it again" not in page.words
+
+
+# ── many at once ─────────────────────────────────────────────────────────────────────────
+
+
+def test_many_are_decided_and_each_ones_result_is_told(
+    browser: Browser, team: Team, colleague: User
+) -> None:
+    first, second, third = (unsent(team) for _ in range(3))
+    unknown = waits(team)
+    assert "Decide 3 of which nothing was sent" in browser.get("/review/").words
+    page = browser.get("/review/many/")
+    assert set(shown(page)) == {str(run.id) for run in (first, second, third)}
+    assert all("checked" in box.attrs for box in page.all("input", name="runs"))
+    review_claims.take(second.id, by=colleague)
+    fields = {"decision": "close", "note": "The network was away.", "runs": str(first.id)}
+    assert "1 of 1 decided" in browser.send("/review/many/", fields).words
+    taken = browser.send("/review/many/", {**fields, "runs": str(second.id)})
+    assert "0 of 1 decided" in taken.words
+    assert "no: colleague looks at this run" in taken.words
+    refused = browser.send("/review/many/", {**fields, "runs": str(unknown.id)})
+    assert refused.status == 422
+    assert "is not among them" in refused.error("runs")
+    states = Run.objects.values_list("state", flat=True)
+    assert sorted(states) == ["CLOSED", "REVIEW", "REVIEW", "REVIEW"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "said"),
+    [
+        ({"note": "n", "decision": "close"}, "runs", "Tick the runs"),
+        ({"note": "n", "decision": "happened"}, "decision", "happened is no decision"),
+        ({"decision": "close"}, "note", "Write a note"),
+    ],
+)
+def test_half_a_decision_about_many_is_none(
+    browser: Browser, team: Team, fields: dict[str, str], field: str, said: str
+) -> None:
+    unsent(team)
+    page = browser.send("/review/many/", fields)
+    assert (page.status, said in page.error(field)) == (422, True)
+    assert not Decision.objects.exists()
+
+
+def test_more_than_fifty_are_typed(
+    browser: Browser, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runs.review_forms.TYPED_ABOVE", 0)
+    fields = {"decision": "close", "note": "n", "runs": str(unsent(team).id)}
+    page = browser.send("/review/many/", fields)
+    assert "1 are ticked. Type this number" in page.words
+    assert "1 of 1 decided" in browser.send("/review/many/", {**fields, "number": "1"}).words
+
+
+def test_viewers_decide_nothing_together(team: Team) -> None:
+    unsent(team)
+    reader = Browser(make.viewer(team))
+    assert "There is nothing to decide at once" in reader.get("/review/many/").words

@@ -49,13 +49,13 @@ def test_a_wrong_broker_is_told_in_a_line(shape: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "amqp", "redis", "pgmq"])
-def test_a_server_that_accepts_and_says_nothing_costs_five_seconds(scheme: str) -> None:
+def test_a_server_that_accepts_and_says_nothing_costs_a_few_seconds(scheme: str) -> None:
     ask = reachable.database if scheme == "postgresql" else reachable.broker
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
         with pytest.raises(reachable.Unreachable):
             ask(f"{scheme}://u:hidden@127.0.0.1:{silent.getsockname()[1]}/x")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 20
 
 
 def test_what_was_seen_and_what_to_do_are_two_sentences() -> None:

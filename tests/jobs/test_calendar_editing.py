@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -318,15 +317,12 @@ def test_thousands_of_jobs_are_moved_in_a_few_statements(by: Editor) -> None:
         cursor.execute(store._copy_versions())
         cursor.execute("update jobs_job set description = ''")
         cursor.execute(store._FIRST_DUE, ["1 day"])
-    began = time.process_time()
     first, second = next_nine(2)
     with CaptureQueriesContext(connection) as caught:
         calendar_editing.change("bank", content(str(first), weekdays=EVERY), by=by)
-    taken = time.process_time() - began
     assert len(caught) < 25
     assert Due.objects.filter(at=at_nine(second)).count() == 2_001
     assert JobVersion.objects.filter(number=2).count() == 2_001
-    assert taken < 3
 
 
 # --- the effect ---------------------------------------------------------------------------------

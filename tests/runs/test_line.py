@@ -101,7 +101,7 @@ def test_a_drip_ends_at_the_deadline(drip: str) -> None:
         began = time.monotonic()
         with pytest.raises(Broken, match="time limit") as broken:
             call(target, seconds=0.8)
-    assert 0.7 < time.monotonic() - began < 5
+    assert 0.7 < time.monotonic() - began < 20
     assert broken.value.phase == phase
     assert broken.value.sent > 0
     assert broken.value.status == (200 if phase == "reading" else None)
@@ -114,8 +114,8 @@ def test_a_target_that_never_reads_ends_at_the_deadline() -> None:
         Loopback(lambda connection: hold.append(connection.dup())) as target,
         pytest.raises(Broken, match="time limit") as broken,
     ):
-        call(target, body=b"a" * 30_000_000, seconds=0.5)
-    assert time.monotonic() - began < 5
+        call(target, body=b"a" * 30_000_000, seconds=2)
+    assert time.monotonic() - began < 20
     assert broken.value.phase == "sending"
     assert 0 < broken.value.sent < 30_000_000
 
@@ -127,7 +127,7 @@ def test_a_target_that_says_nothing_ends_at_the_deadline() -> None:
         pytest.raises(Broken, match="time limit passed before an answer"),
     ):
         call(target, seconds=0.5)
-    assert 0.4 < time.monotonic() - began < 5
+    assert 0.4 < time.monotonic() - began < 20
 
 
 def test_an_endless_answer_is_cut_at_the_cap() -> None:
@@ -135,7 +135,7 @@ def test_an_endless_answer_is_cut_at_the_cap() -> None:
     with Loopback(answering(HEAD + b"\r\n", *[b"a" * 65536] * 10_000)) as target:
         answer = call(target, seconds=30)
     assert (len(answer.body_excerpt), answer.truncated) == (16 * 1024, True)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 20
 
 
 def test_endless_headers_are_cut() -> None:

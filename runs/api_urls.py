@@ -76,7 +76,12 @@ urlpatterns = [
             {"steer": steer},
             name=f"api-replay-{steer.__name__}",
         )
-        for steer in (replay_batch.pause, replay_batch.resume, replay_batch.cancel)
+        for steer in (
+            replay_batch.approve,
+            replay_batch.pause,
+            replay_batch.resume,
+            replay_batch.cancel,
+        )
     ),
     path("channels/", channels_api.ChannelsDoor.as_view(), name="api-channels"),
     path("channels/<uuid:channel_id>/", channels_api.ChannelDoor.as_view(), name="api-channel"),

@@ -227,13 +227,21 @@ def _discard(job_id: UUID, ids: Sequence[UUID], note: str, by: User) -> int:
 
 
 def record(
-    decision: str, moved: Iterable[tuple[UUID, int]], to: State, *, note: str, by: User | None
+    decision: str,
+    moved: Iterable[tuple[UUID, int]],
+    to: State,
+    *,
+    note: str,
+    by: User | None,
+    second: User | None = None,
 ) -> None:
-    """Write down for each dead run, with its attempt, who moved it and why."""
+    """Write down for each dead run, with its attempt, who moved it and why. `second` approved
+    what `by` asked for."""
     Decision.objects.bulk_create(
         Decision(
             run_id=run_id,
             by=by,
+            second=second,
             at=Now(),
             decision=decision,
             note=note,

@@ -66,8 +66,9 @@ class ReplayGroupDoor(Door):
 
     @once
     def post(self, request: Request, group_id: UUID) -> Response:
-        """A replay, 201; under `dry_run` what it would do, 200. 409 where there are not as many
-        as `expected`, and where a replay of the group is not over."""
+        """A replay, 201, which waits for a second person where the team asks for two; under
+        `dry_run` what it would do, 200. 409 where there are not as many as `expected`, and where
+        a replay of the group is not over."""
         group = _group(request, group_id, Act.OPERATE)
         data = asked.members(
             request,
@@ -138,10 +139,11 @@ class ReplayItemsDoor(Door):
 
 
 class SteerDoor(Door):
-    """`replays/{id}/pause/`, `…/resume/`, `…/cancel/`."""
+    """`replays/{id}/approve/`, `…/pause/`, `…/resume/`, `…/cancel/`."""
 
     def post(self, request: Request, replay_id: UUID, steer: Steer) -> Response:
-        """The replay, which does so from now on; 409 where it is over."""
+        """The replay, which does so from now on; 409 where it is over, or waits for a second
+        person."""
         found = _replay(request, replay_id, Act.OPERATE)
         asked.members(request, ())
         with _said(request):
@@ -194,6 +196,12 @@ def _per_minute(data: dict[str, Any]) -> int:
     return given
 
 
+_AGAINST = (
+    *(replay_batch.AlreadyOpen, replay_batch.Over),
+    *(replay_batch.NotYours, replay_batch.NotApproved),
+)
+
+
 @contextmanager
 def _said(request: Request) -> Iterator[None]:
     """Turns what the rules raise into problems, with what there is instead."""
@@ -205,7 +213,7 @@ def _said(request: Request) -> Iterator[None]:
         raise Conflict(str(found), count=found.count, expected=found.expected) from None
     except replay_batch.NothingDead as nothing:
         raise Conflict(str(nothing), count=0) from None
-    except (replay_batch.AlreadyOpen, replay_batch.Over) as there:
+    except _AGAINST as there:
         at = _address(request, there.replay)
         raise Conflict(str(there), replay=at, state=there.replay.state) from None
 

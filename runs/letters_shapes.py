@@ -59,6 +59,7 @@ def of_replay(found: Replay) -> dict[str, Any]:
         "left": found.left,
         "runs": replay_batch.counts(found),
         "by": found.by.get_username() if found.by else None,
+        "approved_by": found.second.get_username() if found.second else None,
         "as_of": instant(found.as_of),
         "created_at": instant(found.created_at),
         "finished_at": instant(found.finished_at),

@@ -21,7 +21,7 @@ from runs import dead_letters, replay_batch
 from runs.dead_letters import ORDER, Differs, Group, Preview
 from runs.letters_form import ChosenForm, DiscardForm, LetterFilter, ReplayForm
 from runs.models import Replay
-from runs.models.replay import NOT_OVER, Result
+from runs.models.replay import NOT_OVER, Going, Result
 from runs.page_door import listed, runs_of
 from runs.states import UNDER_WAY, State
 
@@ -38,8 +38,10 @@ def all_groups(request: HttpRequest) -> HttpResponse:
     found = dead_letters.groups(asked.applied(runs_of(request).select_related(None)))
     rows = list(_after(found, request.GET.get("after", "")).order_by(*ORDER)[: SIZE + 1])
     more = paging.cursor(rows[SIZE - 1], ORDER) if len(rows) > SIZE else None
+    waiting = Replay.objects.where(person(request).id).filter(state=Going.ASKED)
     context = {
         "filter": asked,
+        "waiting": waiting.order_by("id")[:_EARLIER],
         "groups": dead_letters.told(rows[:SIZE]),
         "more": _address(request, after=more) if more else None,
     }
@@ -95,8 +97,12 @@ def replay_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
     except editing.Gone:
         messages.error(request, f"Somebody deleted {group.job.name}. Nothing was begun.")
         return redirect("dead-group", group.id)
-    messages.success(request, "The replay has begun.")
+    waits = found.state == Going.ASKED
+    messages.success(request, _ASKED if waits else "The replay has begun.")
     return redirect("replay", found.id)
+
+
+_ASKED = "It waits for a second person. Nothing goes before somebody approves it."
 
 
 @page
@@ -142,12 +148,12 @@ def replay_progress(request: HttpRequest, replay_id: UUID) -> HttpResponse:
 def replay_steer(
     request: HttpRequest, replay_id: UUID, steer: Callable[..., Replay], done: str
 ) -> HttpResponse:
-    """Pause, resume or cancel a replay."""
+    """Approve, pause, resume or cancel a replay."""
     found = _replay_for(request, replay_id, Act.OPERATE)
     try:
         steer(found.id, by=person(request))
-    except replay_batch.Over as over:
-        messages.error(request, str(over))
+    except (replay_batch.Over, replay_batch.NotYours, replay_batch.NotApproved) as against:
+        messages.error(request, str(against))
     else:
         messages.success(request, done)
     return redirect("replay", found.id)
@@ -189,6 +195,7 @@ def _chosen_page(
         "form": form,
         "seen": seen,
         "open": Replay.objects.filter(error_group=group.id, state__in=NOT_OVER).first(),
+        "two": replay_batch.wants_second(group.job, seen.count),
     }
     return render(request, template, context, status=status)
 

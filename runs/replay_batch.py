@@ -6,6 +6,7 @@ or done.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,12 +16,15 @@ from django.db.models import Count
 from django.db.models.functions import Now
 
 from jobs import clock, editing
-from jobs.models import User
+from jobs.models import Job, User
 from runs import error_groups
 from runs.dead_letters import MOST, Choice
 from runs.models import Replay, ReplayItem, Run
 from runs.models.replay import NOT_OVER, Going, Result
 from runs.states import State
+
+LASTS = timedelta(hours=24)  # that a replay waits for a second person
+_TOO_OLD = "Nobody approved it in time. Ask again."
 
 log = structlog.get_logger("onebeat.replay")
 
@@ -37,12 +41,29 @@ class AlreadyOpen(Exception):
         )
 
 
-class Over(Exception):
-    """The replay is over: it can be neither paused nor resumed nor cancelled."""
+class NotYours(Exception):
+    """Nobody approves what they asked for themselves."""
 
     def __init__(self, replay: Replay) -> None:
         self.replay = replay
-        super().__init__(f"This replay is {replay.state} already. {replay.reason}".strip())
+        super().__init__("This is your own request: a second person approves it.")
+
+
+class NotApproved(Exception):
+    """It waits for a second person and can only be approved or cancelled."""
+
+    def __init__(self, replay: Replay) -> None:
+        self.replay = replay
+        super().__init__("This replay waits for a second person. Nothing goes before.")
+
+
+class Over(Exception):
+    """The replay is over: it can be neither approved, paused, resumed nor cancelled."""
+
+    def __init__(self, replay: Replay) -> None:
+        self.replay = replay
+        said = f"This replay is {replay.state} already. {replay.reason}".strip()
+        super().__init__(_TOO_OLD if replay.state == Going.ASKED else said)
 
 
 class NothingDead(Exception):
@@ -60,23 +81,43 @@ def begin(
     per_minute: int = 60,
     try_first: bool = False,
 ) -> Replay:
-    """A replay of the chosen dead runs, carried on by the beats from now on. `try_first`: nothing
-    more goes until the first one has succeeded. Raises Differs, NothingDead, AlreadyOpen,
-    editing.Gone."""
-    sample = choice.rows.select_related("job").defer("snapshot").first()
+    """A replay of the chosen dead runs, carried on by the beats from now on, or once a second
+    person approves it. `try_first`: nothing more goes until the first one has succeeded. Raises
+    Differs, NothingDead, AlreadyOpen, editing.Gone."""
+    sample = choice.rows.select_related("job__team").defer("snapshot").first()
     if sample is None:
         choice.check(0)
         raise NothingDead
     if sample.job.deleted_at is not None:
         raise editing.Gone
+    _forget_old_requests(choice.group)
     try:
         with transaction.atomic():
             replay = _created(choice, sample, by, note.strip(), per_minute, try_first)
             choice.check(_with_items(replay, choice))
+            if wants_second(sample.job, replay.count):
+                _set_asked(replay)
     except IntegrityError as error:
         raise _open_one(choice.group, error) from None
     log.info("replay.begun", **told(replay), runs=replay.count)
     return replay
+
+
+def wants_second(job: Job, count: int) -> bool:
+    """Whether so many runs of this job go again only when a second person approves."""
+    return count > 1 and (job.critical or job.team.two_pairs_of_eyes)
+
+
+def _set_asked(replay: Replay) -> None:
+    replay.state, replay.reason = Going.ASKED, "Waits for a second person to approve it."
+    replay.save(update_fields=["state", "reason"])
+
+
+def _forget_old_requests(group: UUID) -> None:
+    """What nobody approved in time is in nobody's way."""
+    Replay.objects.filter(
+        error_group=group, state=Going.ASKED, created_at__lt=Now() - LASTS
+    ).update(state=Going.CANCELLED, reason=_TOO_OLD, finished_at=Now())
 
 
 def _created(
@@ -138,16 +179,44 @@ def cancel(replay_id: UUID, *, by: User | None) -> Replay:
     return _steer(replay_id, "replay.cancelled", by, **ended)
 
 
+def approve(replay_id: UUID, *, by: User | None) -> Replay:
+    """What the first person asked for is carried on from now on, by the second one's word. Raises
+    NotYours, Over."""
+    with transaction.atomic():
+        replay = _locked(replay_id)
+        if replay.state != Going.ASKED:
+            return replay
+        if replay.created_at < clock.now() - LASTS:
+            raise Over(replay)
+        if by is None or by.id == replay.by_id:
+            raise NotYours(replay)
+        changes = {"state": Going.OPEN, "second": by, "reason": "", "next_at": Now()}
+        return _changed(replay, "replay.approved", by, changes)
+
+
 def _steer(replay_id: UUID, event: str, by: User | None, **changes: Any) -> Replay:
     """Asked for twice, it is done once: whoever paused or resumed first is the one who is named."""
     with transaction.atomic():
-        replay = Replay.objects.select_for_update(of=("self",)).get(id=replay_id)
-        if replay.is_over:
-            raise Over(replay)
-        if replay.state != changes["state"]:
-            Replay.objects.filter(id=replay.id).update(**changes)
-            replay.refresh_from_db()
-            log.info(event, **told(replay), by=by and by.get_username())
+        replay = _locked(replay_id)
+        if replay.state == Going.ASKED and changes["state"] != Going.CANCELLED:
+            raise NotApproved(replay)
+        if replay.state == changes["state"]:
+            return replay
+        return _changed(replay, event, by, changes)
+
+
+def _locked(replay_id: UUID) -> Replay:
+    rows = Replay.objects.select_for_update(of=("self",)).select_related("by")
+    replay = rows.get(id=replay_id)
+    if replay.is_over:
+        raise Over(replay)
+    return replay
+
+
+def _changed(replay: Replay, event: str, by: User | None, changes: dict[str, Any]) -> Replay:
+    Replay.objects.filter(id=replay.id).update(**changes)
+    replay.refresh_from_db()
+    log.info(event, **told(replay), by=by and by.get_username())
     return replay
 
 

@@ -51,8 +51,8 @@ def advance_all() -> int:
 def advance(replay_id: UUID) -> int:
     """Send the next runs of a replay again, as many as its pace allows; none where another beat
     has it, or something else has its job. How many."""
-    mine = Replay.objects.select_for_update(of=("self",), skip_locked=True).select_related("by")
-    replay = mine.filter(id=replay_id, state=Going.OPEN).first()
+    mine = Replay.objects.select_for_update(of=("self",), skip_locked=True)
+    replay = mine.select_related("by", "second").filter(id=replay_id, state=Going.OPEN).first()
     job = release.try_lock(replay.job_id) if replay else None
     if replay is None or job is None or _is_due(job):
         return 0
@@ -87,7 +87,8 @@ def _look_at(replay: Replay, first: Run) -> None:
     elif first.state in UNDER_WAY:
         _set(replay, reason=f"Waits for the first one to succeed: run {first.id}.")
     else:
-        failed = f"The first one did not succeed: run {first.id} is {first.state}."
+        became = "has died again" if first.state == State.DEAD else f"is {first.state}"
+        failed = f"The first one did not succeed: run {first.id} {became}. {first.reason}"
         anyway = "Resume to go on all the same, or cancel."
         _set(replay, state=Going.PAUSED, reason=f"{failed} {anyway}")
 
@@ -138,7 +139,8 @@ def _move(replay: Replay, job: Job, turn: Turn) -> None:
     anew = {**decisions.ANEW, "serial": job.serial}
     transitions.move_dead(gone, State.CLAIMED, **anew)
     tried = [(run.id, run.attempt) for run in turn.go]
-    record("replay", tried, State.CLAIMED, note=replay.note, by=replay.by)
+    who: dict[str, Any] = {"note": replay.note, "by": replay.by, "second": replay.second}
+    record("replay", tried, State.CLAIMED, **who)
     replay.items.filter(run_id__in=gone).update(result=Result.REPLAYED, at=Now())
     if turn.passed:
         _pass_over(replay, turn.passed)

@@ -69,6 +69,7 @@ urlpatterns = [
             name=f"replay-{steer.__name__}",
         )
         for steer, done in (
+            (replay_batch.approve, "Approved, and recorded with your name. It goes on by itself."),
             (replay_batch.pause, "Paused. Nothing more goes until somebody resumes it."),
             (replay_batch.resume, "It goes on."),
             (replay_batch.cancel, "Cancelled. What has been sent again goes on."),

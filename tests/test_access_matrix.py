@@ -59,6 +59,7 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-replays": {"GET": "viewer"},
     "api-replay": {"GET": "viewer"},
     "api-replay-items": {"GET": "viewer"},
+    "api-replay-approve": {"POST": "operator"},
     "api-replay-pause": {"POST": "operator"},
     "api-replay-resume": {"POST": "operator"},
     "api-replay-cancel": {"POST": "operator"},

@@ -75,6 +75,7 @@ PAGES = {
     "dead-group-discard": Rule("operator", "operator"),
     "replay": Rule("viewer", None),
     "replay-progress": Rule("viewer", None),
+    "replay-approve": Rule(None, "operator"),
     "replay-pause": Rule(None, "operator"),
     "replay-resume": Rule(None, "operator"),
     "replay-cancel": Rule(None, "operator"),

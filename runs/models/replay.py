@@ -16,8 +16,10 @@ MOST_PER_MINUTE = 6_000
 
 
 class Going(StrEnum):
-    """Whether a replay still sends dead runs again."""
+    """Whether a replay still sends dead runs again; one that is asked for waits for a second
+    person."""
 
+    ASKED = "asked"
     OPEN = "open"
     PAUSED = "paused"
     CANCELLED = "cancelled"
@@ -32,7 +34,7 @@ class Result(StrEnum):
     PASSED = "passed over"
 
 
-NOT_OVER = (Going.OPEN, Going.PAUSED)
+NOT_OVER = (Going.ASKED, Going.OPEN, Going.PAUSED)
 
 
 class ReplayQuerySet(models.QuerySet["Replay"]):
@@ -57,6 +59,14 @@ class Replay(models.Model):
     said = models.TextField()
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    # Who approved it, where two pairs of eyes were asked for.
+    second = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="replays_seconded",
     )
     note = models.TextField(blank=True, default="")
     per_minute = models.PositiveSmallIntegerField()
@@ -94,6 +104,10 @@ class Replay(models.Model):
             models.CheckConstraint(
                 condition=Q(per_minute__gte=1, per_minute__lte=MOST_PER_MINUTE),
                 name="replay_has_a_pace",
+            ),
+            models.CheckConstraint(
+                condition=Q(second=None) | ~Q(second=models.F("by")),
+                name="nobody_seconds_their_own_replay",
             ),
             models.CheckConstraint(
                 condition=Q(count__gte=models.F("replayed") + models.F("passed")),

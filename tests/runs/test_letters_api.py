@@ -178,6 +178,24 @@ def test_a_second_replay_is_409_and_names_the_first(api: Api, group: str) -> Non
     assert (answer.status, answer.body["replay"]) == (409, first)
 
 
+def test_a_second_person_approves_where_the_team_asks_for_one(
+    api: Api, team: Team, group: str
+) -> None:
+    team.two_pairs_of_eyes = True
+    team.save()
+    shown = api.post(f"{group}replay/", {"expected": 3}).body
+    assert (shown["state"], shown["approved_by"]) == ("asked", None)
+    where = f"replays/{shown['id']}/approve/"
+    own = api.post(where)
+    assert (own.status, own.body["detail"]) == (
+        409,
+        "This is your own request: a second person approves it.",
+    )
+    second = Api.of(team, make.operator(team, "second"))
+    assert second.post(where).body["approved_by"] == "second"
+    assert api.get(f"replays/{shown['id']}/").body["state"] == "open"
+
+
 def test_a_post_made_twice_with_one_key_begins_one(api: Api, group: str) -> None:
     made = [
         api.call("POST", f"{group}replay/", {"expected": 3}, {"Idempotency-Key": "k"})

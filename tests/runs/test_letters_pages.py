@@ -270,7 +270,7 @@ def test_a_page_of_a_group_takes_few_statements(
 ) -> None:
     with django_assert_max_num_queries(16):
         browser.get(where)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         browser.get("/dead-letters/")
 
 
@@ -284,3 +284,22 @@ def test_a_cancel_says_how_many_stay_dead(browser: Browser, where: str, operator
     assert "The 3 that have not gone stay dead letters." in page.words
     replay_batch.cancel(Replay.objects.get().id, by=operator)
     assert "which it does not replay" in browser.get(page.url).words
+
+
+def test_a_second_person_approves_on_the_page(
+    browser: Browser, team: Team, runs: list[Run], where: str
+) -> None:
+    team.two_pairs_of_eyes = True
+    team.save()
+    look = browser.get(f"{where}replay/")
+    assert "A second person approves it." in look.words and "Ask to replay 3" in look.words
+    page = sent(browser, look, f"{where}replay/", per_minute="60")
+    assert "It waits for a second person." in page.words
+    assert not page.all("form", action=f"{page.url}approve/"), "not one's own"
+    assert "This is your own request" in browser.post(f"{page.url}approve/").words
+    other = Browser(make.operator(team, "second"))
+    assert "operator has asked to replay 3 of settle" in other.get("/dead-letters/").words
+    assert other.get(page.url).all("form", action=f"{page.url}approve/")
+    assert "Approved" in other.post(f"{page.url}approve/").words
+    assert "approved by second" in browser.get(page.url).words
+    assert Replay.objects.get().state == "open"

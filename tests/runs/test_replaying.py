@@ -251,7 +251,7 @@ def test_a_first_one_that_dies_again_pauses_the_replay(job: Job, operator: User)
     assert replaying.advance_all() == 0
     of.refresh_from_db()
     assert of.state == "paused"
-    assert f"run {runs[0].id} is DEAD" in of.reason
+    assert f"run {runs[0].id} has died again. The target answered 503" in of.reason
     assert replaying.advance_all() == 0
     replay_batch.resume(of.id, by=operator)
     minute_later(of)
@@ -304,3 +304,63 @@ def test_dead_runs_chosen_from_a_group_leave_the_others(job: Job) -> None:
     replay_batch.begin(dead_letters.choose(group, [runs[1].id]), by=None)
     assert replaying.advance_all() == 1
     assert states(runs) == ["DEAD", "CLAIMED", "DEAD"]
+
+
+# ── two pairs of eyes ────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def wary(job: Job) -> Job:
+    """The job, of a team that asks for two pairs of eyes."""
+    job.team.two_pairs_of_eyes = True
+    job.team.save()
+    return job
+
+
+def test_many_wait_for_a_second_person_where_the_team_asks_for_one(
+    wary: Job, operator: User
+) -> None:
+    runs = dead(wary)
+    of = begun(runs, by=operator, per_minute=6000)
+    assert of.state == "asked"
+    assert [replaying.advance_all(), replaying.advance(of.id)] == [0, 0]
+    for steer in (replay_batch.pause, replay_batch.resume):
+        with pytest.raises(replay_batch.NotApproved):
+            steer(of.id, by=operator)
+    with pytest.raises(replay_batch.NotYours):
+        replay_batch.approve(of.id, by=operator)
+    second = make.operator(wary.team, "second")
+    assert replay_batch.approve(of.id, by=second).state == "open"
+    minute_later(of)
+    assert replaying.advance_all() == 3
+    assert set(Decision.objects.values_list("by", "second")) == {(operator.pk, second.pk)}
+
+
+def test_a_critical_job_asks_for_a_second_person_too(job: Job) -> None:
+    Job.objects.filter(id=job.id).update(critical=True)
+    assert begun(dead(job)).state == "asked"
+
+
+def test_one_alone_waits_for_nobody(wary: Job) -> None:
+    assert begun(dead(wary, 1)).state == "open"
+
+
+def test_who_is_asked_may_say_no(wary: Job, operator: User) -> None:
+    of = begun(dead(wary), by=operator)
+    second = make.operator(wary.team, "second")
+    assert replay_batch.cancel(of.id, by=second).state == "cancelled"
+    with pytest.raises(replay_batch.Over):
+        replay_batch.approve(of.id, by=second)
+
+
+def test_a_request_that_nobody_answers_is_in_nobodys_way(wary: Job, operator: User) -> None:
+    runs = dead(wary)
+    of = begun(runs, by=operator)
+    with pytest.raises(replay_batch.AlreadyOpen, match="is asked"):
+        begun(runs)
+    Replay.objects.update(created_at=clock.now() - timedelta(hours=25))
+    with pytest.raises(replay_batch.Over, match="Nobody approved it in time"):
+        replay_batch.approve(of.id, by=make.operator(wary.team, "second"))
+    assert begun(runs).state == "asked"
+    of.refresh_from_db()
+    assert of.state == "cancelled"

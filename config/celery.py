@@ -27,6 +27,7 @@ from django.conf import settings
 from kombu import Queue
 
 from config import brokers, pgmq_transport
+from config.deaf_watch import DeafWatch
 from config.pool_watch import PoolWatch
 from config.worker_step import OnlyTheEntryTask
 from runs import checks, publishing
@@ -104,7 +105,7 @@ Gossip.compatible_transports = Mingle.compatible_transports = set()
 app.autodiscover_tasks(["runs"])
 # By its name: what it imports has models, which are there only after Django is set up.
 app.steps["worker"].add("config.teller:Teller")
-app.steps["consumer"].update((OnlyTheEntryTask, PoolWatch))
+app.steps["consumer"].update((OnlyTheEntryTask, PoolWatch, DeafWatch))
 
 
 @app.on_after_finalize.connect

@@ -63,10 +63,11 @@ def _look(stall: Stall) -> None:
         return
     if stall.seen(waiting, active=len(active), now=time.monotonic()):
         log.critical("worker.pool_hangs", waiting=len(waiting))
-        _end()
+        end()
 
 
-def _end() -> None:
+def end() -> None:
+    """End this worker with its pool, at once."""
     # No orderly end: it would wait for the very pool. What was received is sent again by rescue.
     for child in psutil.Process().children(recursive=True):
         child.kill()

@@ -24,10 +24,11 @@ from typing import Any, Self
 
 import celery
 from django.conf import settings
-from django.db import connection
+from django.db import connection, connections
+from environs import Env
 from kombu import Queue
 
-from config import brokers
+from config import brokers, databases
 from config.celery import PINNED
 from jobs import clock
 from runs import claim, enqueue, faults, rescue, tasks
@@ -77,14 +78,20 @@ class Played:
         return self.wait()
 
 
-def forked(play: Callable[[], object], strikes: Iterable[str] = ()) -> Played:
-    """A process of its own that plays this, with these faults armed, and ends."""
+def forked(
+    play: Callable[[], object], strikes: Iterable[str] = (), *, database: str = ""
+) -> Played:
+    """A process of its own that plays this, with these faults armed, and ends. `database`: its
+    way there, where that is another than ours."""
     pid = os.fork()
     if pid:
         return Played(pid)
     try:
         _inherited.append(connection.connection)
         connection.connection = None
+        found = databases.config(database, Env()) if database else {}
+        connection.settings_dict = {**connection.settings_dict, **found}
+        connections.databases["default"] = connection.settings_dict  # for its threads
         with connection.cursor() as cursor:
             cursor.execute(_SESSION)
         faults.arm(strikes)
@@ -169,6 +176,17 @@ def time_passes() -> None:
         cursor.execute(_TIME_PASSES)
         for queue in QUEUES:
             cursor.execute(_DELIVERED_AGAIN.format(queue))
+
+
+def double_messages(times: int) -> None:
+    """The broker holds so many copies of each message."""
+    with connection.cursor() as cursor:
+        for queue in QUEUES:
+            cursor.execute(
+                f"select pgmq.send('{queue}', message)"
+                f"  from pgmq.q_{queue}, generate_series(2, %s)",
+                [times],
+            )
 
 
 def lose_messages() -> None:

@@ -8,25 +8,20 @@ import signal
 from datetime import timedelta
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from jobs import clock, definitions, editing
-from jobs.addresses import AllowList
-from jobs.definitions import Known
-from jobs.instants import canonical_instant
-from jobs.models import Due, Job, JobVersion
+from jobs import clock
+from jobs.models import Due, Job
 from runs import faults
 from runs.faults import Action
 from runs.models import Run
-from tests import make
 from tests.crash import stage
+from tests.crash.cast import due_now
 from tests.crash.stage import QUEUES, Played
 from tests.crash.table import POINTS, Case, cases
 from tests.story.processes import ExampleTarget
 
-KNOWN = Known(set(), set(QUEUES), AllowList.parse("127.0.0.1/32"))
 _A_WHILE = {"intent.commit_unknown", "intent.after_commit"}  # before the effect: fenced by time
 
 
@@ -65,28 +60,8 @@ def play(case: Case, url: str, target: ExampleTarget) -> None:
 def _cast(case: Case, target: ExampleTarget) -> list[Job]:
     """The case's job, due now; where a batch is cut in the middle, one on each queue."""
     queues = QUEUES if case.point == "send.midway" else QUEUES[:1]
-    due = clock.now()
-    jobs = [_job(case, target, queue, canonical_instant(due)) for queue in queues]
-    # Registered an hour ago, so that the moment is not over before the job is there.
-    hour_ago = due - timedelta(hours=1)
-    JobVersion.objects.filter(job__in=jobs).update(began_at=hour_ago)
-    Job.objects.filter(id__in=[job.id for job in jobs]).update(version_began_at=hour_ago)
-    Due.objects.filter(job__in=jobs).update(at=due)
-    return jobs
-
-
-def _job(case: Case, target: ExampleTarget, queue: str, anchor: str) -> Job:
-    path = "/drop" if case.point == "retry.after_commit" else "/"
-    data: dict[str, Any] = {
-        "name": f"{case.name} {uuid4()}",
-        "schedule": {"every": 86_400, "anchor": anchor},
-        "target": {"type": "http", "method": "POST", "url": f"{target.url}{path}"},
-        "idempotent": case.idempotent,
-        "retries": {"max_attempts": 5, "backoff": 0},
-        "queue": queue,
-    }
-    definition = definitions.read(data, now=clock.now(), known=KNOWN)
-    return editing.register(make.team(), definition, by=None)
+    url = f"{target.url}/drop" if case.point == "retry.after_commit" else f"{target.url}/"
+    return due_now(*({"idempotent": case.idempotent, "queue": queue} for queue in queues), url=url)
 
 
 # ── the strike ───────────────────────────────────────────────────────────────────────────

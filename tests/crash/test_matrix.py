@@ -1,5 +1,8 @@
 """The crash matrix: a strike at each point, by every action that applies, for both kinds of job;
-then everything heals, and what is left is right."""
+then everything heals, and what is left is right.
+
+A beat that stands still holds what it has locked while another claims (C29); a worker that does
+wakes past its lease (C22); a database that is cut off is lost at each step (C32)."""
 
 from __future__ import annotations
 

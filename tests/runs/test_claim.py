@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 
 from jobs import clock, editing
 from jobs.editing import Pause
-from jobs.models import Due, Job, JobVersion
+from jobs.models import Due, Job, JobVersion, Membership
 from jobs.roles import Role
 from jobs.shards import COUNT
 from runs import claim, start
@@ -202,6 +202,31 @@ def test_a_job_goes_on_when_the_person_who_registered_it_is_gone() -> None:
     every(3600, job, 2)
     editor.delete()
     assert take().runs == 1
+
+
+@pytest.mark.parametrize("idle", [False, True])
+def test_a_row_that_nobody_can_read_stops_no_other_though_its_team_is_gone_k144(
+    idle: bool,
+) -> None:
+    """Whoever registered it has left, and a hand in the database has spoilt its time zone."""
+    team = make.team("gone")
+    author = make.editor(team)
+    broken = make.job(team, name="broken", by=author, schedule=MINUTELY)
+    if idle:
+        editing.pause(broken.id, editing.Pause("idle"), by=author)
+    else:
+        overdue(broken, 2)
+    Membership.objects.filter(team=team).delete()
+    author.is_active = False
+    author.save()
+    spoilt = [{"cron": "* * * * *", "timezone": "Mars/Olympus"}]
+    Job.objects.filter(id=broken.id).update(schedule=spoilt)
+    sound, _ = one_off()
+    assert take().runs == 1
+    assert Run.objects.get().job == sound
+    broken.refresh_from_db()
+    assert broken.paused and broken.paused_reason
+    assert take() == claim.Claimed()
 
 
 def test_what_fell_due_before_its_job_was_deleted_is_cancelled_at_its_start() -> None:

@@ -107,6 +107,7 @@ def test_a_run_of_a_deleted_job_is_cancelled_at_its_start(
 
 
 def test_a_paused_and_an_edited_job_run_their_snapshot(handler: Callable[[Handler], None]) -> None:
+    """C28, as are the deleted job above and the hold in tests/runs/test_holds.py."""
     handler(lambda: None)
     run = waiting()
     editing.pause(run.job_id, editing.Pause("moving"), by=None)
@@ -126,6 +127,7 @@ def raising(error: BaseException) -> Handler:
 def test_whatever_a_task_raises_is_a_failure_and_the_worker_lives(
     handler: Callable[[Handler], None], error: BaseException
 ) -> None:
+    """C23, as far as an exception tells it; tests/story/test_poison.py kills the process."""
     handler(raising(error))
     safe, unsafe = carried_out(waiting()), carried_out(waiting(idempotent=False))
     assert (safe.state, safe.failures, safe.effect) == ("RETRYING", 1, "maybe")

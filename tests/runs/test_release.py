@@ -127,6 +127,7 @@ def test_run_again_goes_before_what_waits_behind_it(operator: User) -> None:
 
 
 def test_a_run_that_ends_in_review_holds_back_what_waits(operator: User) -> None:
+    """C35: as the job's `block_on_review` says."""
     of = job(idempotent=False, block_on_review=True)
     active, waiting = run(of, State.RUNNING, 0), run(of, State.WAITING, 1)
     settle.attempt(active.id, 1, FAILED)

@@ -1,4 +1,5 @@
-"""Clocks that are wrong: the database's own, set ahead by a day and back; those of the hosts."""
+"""Clocks that are wrong: the database's own, set ahead by a day and back; those of the hosts
+(C34)."""
 
 from __future__ import annotations
 

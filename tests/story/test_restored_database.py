@@ -1,4 +1,5 @@
-"""A copy from eleven days ago is started: it holds everything, calls nobody, and asks a person."""
+"""A copy from eleven days ago is started: it holds everything, calls nobody, and asks a person
+(C33)."""
 
 from __future__ import annotations
 

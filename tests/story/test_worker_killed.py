@@ -1,5 +1,5 @@
 """A worker is killed in the middle of a run: what happens next is decided by the job's answer
-to «may it be repeated?»."""
+to «may it be repeated?» (C16, K110)."""
 
 from __future__ import annotations
 

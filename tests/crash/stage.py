@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any, Self
 
 import celery
@@ -134,6 +134,16 @@ def _publisher(url: str) -> Publisher:
         broker_transport_options=brokers.transport_options(brokers.pgmq_url(url)),
     )
     return publisher(app)
+
+
+def send(url: str, job_ids: list[Any]) -> None:
+    """Beats, unharmed, until the run of each job is with the broker."""
+    sent = Run.objects.filter(job__in=job_ids, state="ENQUEUED")
+    wait_until(
+        lambda: forked(partial(beat, url)).wait() == 0 and sent.count() == len(job_ids),
+        seconds=PATIENCE,
+        what="all are sent",
+    )
 
 
 # ── a worker ─────────────────────────────────────────────────────────────────────────────

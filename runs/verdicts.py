@@ -103,7 +103,10 @@ def _class(outcome: Outcome, facts: Facts) -> ReviewClass:
 
 
 def _later(outcome: Outcome, facts: Facts) -> float:
-    asked = facts.backoff if outcome.retry_after is None else outcome.retry_after
+    # Unless it says when: the longer it takes, the longer the waits, else a day is of thousands.
+    asked = outcome.retry_after
+    if asked is None:
+        asked = max(facts.backoff, facts.age / 10)
     return max(backoff.SHORTEST_LATER, backoff.asked_for(asked, cap=facts.cap))
 
 

@@ -1,4 +1,5 @@
-"""One `Idempotency-Key`, one effect, one answer."""
+"""One `Idempotency-Key`, one effect, one answer: whoever repeats a request, at once or later, and
+whatever else he says with it (K129)."""
 
 from __future__ import annotations
 

@@ -12,12 +12,13 @@ import pytest
 from django.conf import LazySettings
 from structlog.testing import capture_logs
 
-from jobs import clock, schedules
+from jobs import clock, schedules, task_registry
 from jobs.models import Due, Job, Team
 from jobs.shards import COUNT
+from jobs.task_registry import NotYet, Refused
 from runs import backoff, claim, execute, idempotency, rescue, settle, start
 from runs.bounds import EVER
-from runs.models import Attempt, Run
+from runs.models import Attempt, Decision, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import State
 from tests import make
@@ -82,6 +83,57 @@ def test_a_wait_that_a_task_makes_up_is_taken_as_far_as_it_makes_sense(
     run.refresh_from_db()
     assert run.send_at is not None
     assert run.send_at <= clock.now() + timedelta(seconds=run.cap)
+
+
+def tried(run: Run, number: int, ago: float) -> None:
+    at = clock.now() - timedelta(seconds=ago)
+    Attempt.objects.create(
+        run=run, number=number, lease_id=uuid4(), worker="w", started_at=at, ended_at=at,
+        outcome=Kind.LATER,
+    )  # fmt: skip
+
+
+def test_later_is_no_failure_until_the_deadline_and_then_it_is_one(team: Team) -> None:
+    """Counted from the first attempt, not from the claim: a run may have waited long before."""
+    of = job(team, "https://ledger.example/", deadline=60, retries={"max_attempts": 1})
+    later = Outcome(Kind.LATER, Effect.NONE, "not ready")
+    for ago, state in ((30.0, "RETRYING"), (61.0, "DEAD")):
+        long_ago = clock.now() - timedelta(days=3)
+        run = make.run(of, State.RUNNING, attempt=2, created_at=long_ago)
+        tried(run, 1, ago)
+        tried(run, 2, 1)
+        assert settle.attempt(run.id, 2, later) == state
+
+
+def test_a_replay_gives_it_its_time_anew(team: Team) -> None:
+    of = job(team, "https://ledger.example/", deadline=60)
+    run = make.run(of, State.RUNNING, attempt=2)
+    tried(run, 1, 3600)
+    tried(run, 2, 5)
+    later = Outcome(Kind.LATER, Effect.NONE, "not ready")
+    Decision.objects.create(
+        run=run, at=clock.now(), decision="replay", note="", from_state="DEAD",
+        to_state="CLAIMED", attempt=1,
+    )  # fmt: skip
+    assert settle.attempt(run.id, 2, later) is State.RETRYING
+
+
+@pytest.mark.parametrize(("error", "review_class"), [(Refused, "refused"), (NotYet, "refused")])
+def test_a_task_that_says_it_did_nothing_is_not_begun_anew_where_that_is_not_safe(
+    team: Team, error: type[Exception], review_class: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is sent again by itself once its intent is written."""
+
+    def says_so() -> None:
+        raise error("the book is closed")
+
+    registry = {"a.task": says_so}
+    monkeypatch.setattr(task_registry, "registered", registry.get)
+    monkeypatch.setattr(task_registry, "names", lambda: ["a.task"])
+    monkeypatch.setattr("runs.calls.task_registry.registered", registry.get)
+    of = make.job(team, target={"type": "task", "name": "a.task"}, idempotent=False)
+    run = carried_out(of)
+    assert (run.state, run.review_class, run.effect) == ("REVIEW", review_class, "none")
 
 
 def started(run_id: UUID) -> int | None:

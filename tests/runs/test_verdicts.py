@@ -97,6 +97,15 @@ def test_a_failure_counts_and_asking_for_later_does_not(outcome: Outcome) -> Non
     assert verdicts.of(LATER, IDEMPOTENT, dice=0.5).failures == 0
 
 
+def test_who_says_later_is_asked_again_as_he_says_or_ever_more_seldom() -> None:
+    def wait(age: float, retry_after: float | None = None) -> float:
+        later = replace(LATER, retry_after=retry_after)
+        return verdicts.of(later, replace(IDEMPOTENT, age=age, cap=3600), dice=0.5).wait
+
+    assert [wait(1), wait(200), wait(80_000)] == [10, 20, 3600]
+    assert [wait(200, 5), wait(200, 0), wait(1, 10_000)] == [5, 1, 3600]
+
+
 def test_a_maybe_sticks_though_a_later_attempt_was_surely_not_sent() -> None:
     facts = replace(IDEMPOTENT, effect=Effect.MAYBE)
     assert verdicts.of(NOT_SENT, facts, dice=0.5).effect is Effect.MAYBE

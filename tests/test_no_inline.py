@@ -13,8 +13,8 @@ from django.test import Client
 
 from jobs import clock, editing, holds
 from jobs.models import Hold, Job, Team
-from runs import review
-from runs.models import Attempt, Run
+from runs import dead_letters, replay_batch, review
+from runs.models import Attempt, Replay, Run
 from runs.states import State
 from tests import make
 
@@ -160,6 +160,9 @@ def everywhere(team: Team, text: str) -> tuple[Job, Run]:
     Run.objects.filter(hold__isnull=False).delete()
     for open_hold in Hold.objects.filter(ended_at=None):
         holds.end(open_hold.id, by=user)
+    dead = make.run(job, State.DEAD, idempotent=True, reason=text)
+    assert dead.error_group is not None
+    replay_batch.begin(dead_letters.choose(dead.error_group, [dead.id]), by=user, note=text)
     hold = holds.begin(team, text, by=user)
     make.run(job, State.WAITING, origin="schedule", due_at=clock.now(), hold=hold, reason=text)
     return job, run
@@ -169,7 +172,13 @@ def pages(client: Client, found: tuple[Job, Run]) -> dict[str, str]:
     """Every page that shows the job or the run."""
     job, run = found
     waiting = Run.objects.get(job=job, state=State.REVIEW)
+    replay = Replay.objects.get(job=job)
+    letters = f"/dead-letters/{replay.error_group}/"
     addresses = {
+        "dead-group": letters,
+        "dead-replay": f"{letters}replay/",
+        "dead-discard": f"{letters}discard/",
+        "replay": f"/replays/{replay.id}/",
         "job": f"/jobs/{job.id}/",
         "edit": f"/jobs/{job.id}/edit/",
         "delete": f"/jobs/{job.id}/delete/",

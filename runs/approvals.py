@@ -1,7 +1,7 @@
 """Two pairs of eyes: what one person asks for, a second one approves in the transaction that acts.
 
-A team asks for them (`two_pairs_of_eyes`) before a run goes again under a new key and before many
-are replayed; a critical job before any of its runs goes again.
+A team asks for them (`two_pairs_of_eyes`) before a run goes again under a new key; a critical job
+before any of its runs in review goes again. The replay of many is asked for in replay_batch.py.
 """
 
 from __future__ import annotations
@@ -89,19 +89,16 @@ def ask(run_id: UUID, *, token: int | None, new_key: bool, note: str, by: User) 
             raise AskedAlready(already)
         overtake(run_id)  # what is too old
         asked = {"attempt": run.attempt, "new_key": new_key}
-        approval = record(run.job.team, RUN_AGAIN, asked, run=run, note=note, by=by)
+        approval = _recorded(run, asked, note=note, by=by)
     log.info("approval.asked", run=str(run_id), new_key=new_key, by=by.get_username())
     return approval
 
 
-def record(
-    team: Team, act: str, asked: dict[str, Any], *, note: str, by: User, run: Run | None = None
-) -> Approval:
-    """The request as it waits."""
+def _recorded(run: Run, asked: dict[str, Any], *, note: str, by: User) -> Approval:
     approval = Approval.objects.create(
-        team=team,
+        team=run.job.team,
         run=run,
-        act=act,
+        act=RUN_AGAIN,
         asked=asked,
         note=note,
         by=by,
@@ -117,7 +114,6 @@ def approve(approval_id: UUID, *, note: str = "", by: User) -> Run:
     for one's own, Over, Stale, and what `run_again.plan` does."""
     approval = Approval.objects.select_related("run__job__team", "by").get(id=approval_id)
     run = approval.run
-    assert run is not None
     answer = probe.ask(run, by=by) if approval.state == PENDING else None
     new_key = bool(approval.asked["new_key"])
     said = f"{decisions.DECIDED}run again, approved by {by.get_username()}. {approval.note}"

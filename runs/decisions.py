@@ -35,7 +35,8 @@ _WORDS = {
 
 def said(decision: Decision) -> str:
     """What was decided, in words."""
-    return _WORDS.get(decision.decision, decision.decision)
+    words = _WORDS.get(decision.decision, decision.decision)
+    return f"{words} under a new key" if decision.key else words
 
 
 class Stale(Exception):

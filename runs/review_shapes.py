@@ -74,7 +74,7 @@ def of_approval(approval: Approval) -> dict[str, Any]:
     second = approval.answered_by
     return {
         "id": str(approval.id),
-        "run": approval.run_id and str(approval.run_id),
+        "run": str(approval.run_id),
         "act": approval.act,
         "asked": approval.asked,
         "note": approval.note,

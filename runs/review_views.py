@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -55,7 +56,7 @@ def queue(request: HttpRequest) -> HttpResponse:
         **_lines(found[:SIZE]),
         "filter": asked,
         "more": address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None,
-        "together": len(_together(request, asked)),
+        "together": _together(request, asked).count(),
     }
     return render(request, "runs/review.html", context)
 
@@ -163,9 +164,9 @@ def ask_probe(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def answer(request: HttpRequest, approval_id: UUID) -> HttpResponse:
     """Approve, refuse or take back what waits for a second person."""
     teams = Team.objects.where(person(request).id, Act.READ)
-    approval = get_object_or_404(Approval, id=approval_id, team__in=teams, run__isnull=False)
+    approval = get_object_or_404(Approval, id=approval_id, team__in=teams)
     demand(request, approval.team_id, Act.OPERATE)
-    run = run_for(request, approval.run_id or approval_id, Act.OPERATE)
+    run = run_for(request, approval.run_id, Act.OPERATE)
     note, by = request.POST.get("note", "").strip()[:2000], person(request)
     match request.POST.get("answer"):
         case "approve":
@@ -189,7 +190,7 @@ def many(request: HttpRequest) -> HttpResponse:
     """The same decision about many of which nothing was sent: tick, say why, see what came of
     each."""
     asked = ReviewFilter(request.GET, label_suffix="")
-    runs = _together(request, asked)
+    runs = list(_together(request, asked))
     form = ManyForm(
         request.POST or None, runs=runs, initial={"runs": [str(one.id) for one in runs]}
     )
@@ -218,11 +219,15 @@ def _found(request: HttpRequest, asked: ReviewFilter, count: int) -> list[Any]:
     """The first of the queue by this filter; none for a filter that is none."""
     if not asked.is_valid():
         return []
-    rows = review_queue.waiting(listed(request))
-    rows = review_queue.narrowed(rows, person(request).id, **asked.asked)
+    rows = _narrowed(request, asked, listed(request))
     if asked.cleaned_data["after"]:
         rows = review_queue.behind(rows, asked.cleaned_data["after"])
     return list(rows[:count])
+
+
+def _narrowed(request: HttpRequest, asked: ReviewFilter, rows: QuerySet[Run]) -> QuerySet[Any]:
+    waiting = review_queue.waiting(rows)
+    return review_queue.narrowed(waiting, person(request).id, **asked.asked)
 
 
 def _lines(runs: list[Any]) -> dict[str, Any]:
@@ -230,15 +235,14 @@ def _lines(runs: list[Any]) -> dict[str, Any]:
     return {"lines": [(run, claims.get(run.id)) for run in runs], "now": clock.now()}
 
 
-def _together(request: HttpRequest, asked: ReviewFilter) -> list[Run]:
-    """What this person may decide together, by the filter."""
-    if not asked.is_valid():
-        return []
+def _together(request: HttpRequest, asked: ReviewFilter) -> QuerySet[Run]:
+    """What this person may decide together, by the filter: as much as goes at once."""
     rows = Run.objects.where(person(request).id, Act.OPERATE)
-    rows = rows.filter(id__in=[run.id for run in _found(request, asked, 1000)])
-    return list(
-        review_bulk.meant(rows, clock.now()).defer("snapshot").order_by("id")[: review_bulk.MOST]
-    )
+    if not asked.is_valid():
+        return rows.none()
+    meant = review_bulk.meant(_narrowed(request, asked, rows), clock.now())
+    found: QuerySet[Run] = meant.defer("snapshot").order_by("id")[: review_bulk.MOST]
+    return found
 
 
 def _done(request: HttpRequest, run: Run, act: Callable[[], object], said: str) -> HttpResponse:

@@ -55,16 +55,14 @@ class ProbeAnswer(models.Model):
 
 class Approval(models.Model):
     """What one person asked for and a second one is to approve: `act`, with its arguments in
-    `asked`, about a run or, where that is None, about whatever the arguments name.
+    `asked`, about a run.
 
     Pending until somebody answers, a decision overtakes it, or `expires_at` has passed.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     team = models.ForeignKey("jobs.Team", on_delete=models.CASCADE)
-    run = models.ForeignKey(
-        Run, null=True, blank=True, on_delete=models.CASCADE, related_name="approvals"
-    )
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="approvals")
     act = models.CharField(max_length=20)
     asked = models.JSONField(default=dict)
     note = models.TextField()
@@ -79,7 +77,7 @@ class Approval(models.Model):
     answer_note = models.TextField(blank=True, default="")
 
     team_id: UUID
-    run_id: UUID | None
+    run_id: UUID
     by_id: int
 
     class Meta:

@@ -4,6 +4,7 @@ to «may it be repeated?» (C16, K110)."""
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import psutil
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from jobs import clock
 from jobs.instants import canonical_instant
 from jobs.models import Job, Team
-from runs import start
+from runs import review_queue, start
 from runs.models import Run
+from runs.review_facts import Phase
 from tests.servers import wait_until
 from tests.story.conftest import register
 from tests.story.processes import ExampleTarget, Product, wait_for
@@ -30,7 +32,8 @@ def _killed_during_a_run(
     at = canonical_instant(clock.now() + timedelta(seconds=1))
     http = {"type": "http", "url": f"{target.url}/slow?seconds=2"}
     retries = {"max_attempts": 10, "backoff": 1, "cap": 2}
-    job = register(team, "close", {"at": at}, http, idempotent=idempotent, retries=retries)
+    more: dict[str, Any] = {"retries": retries, "pause_after_reviews": 1}
+    job = register(team, "close", {"at": at}, http, idempotent=idempotent, **more)
     run = wait_for(lambda: Run.objects.filter(job=job).first(), "RUNNING", seconds=15)
     wait_until(lambda: target.entries(run.key, "in"), seconds=10, what="the target was called")
     worker.kill()
@@ -97,6 +100,14 @@ def test_a_run_that_may_not_be_repeated_is_put_before_a_person_and_never_called_
     )
     assert len(target.entries(run.key, "in")) == 1
     assert Run.objects.get(job=job).state == "REVIEW"
+    known = review_queue.evidence(run)
+    assert (known.phase, known.bytes_sent) == (Phase.BEGUN, None)
+    assert known.lease_until is not None and known.under_way_until is not None
+    wait_until(
+        lambda: "1 of its runs wait" in Job.objects.get(id=job.id, paused=True).paused_reason,
+        seconds=10,
+        what="the job paused itself",
+    )
 
 
 def test_a_run_killed_before_its_effect_is_sent_again_whatever_the_job_says(

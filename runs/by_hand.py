@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from jobs import clock, editing, holds
 from jobs.instants import canonical_instant
 from jobs.models import Hold, Job, User
-from runs import idempotency, insert, letting_go, moments, release, snapshots
+from runs import idempotency, insert, letting_go, moments, passages, release, snapshots
 from runs.birth import Birth
 from runs.models import Run
 from runs.moments import There
@@ -62,6 +62,7 @@ def run_now(job_id: UUID, *, by: User | None) -> Run:
         _check_free(job)
         now = clock.now()
         key = idempotency.key_by_hand(job.id)
+        who = by.get_username() if by else ""
         run = Run.objects.create(
             job=job,
             job_version=job.version,
@@ -82,9 +83,10 @@ def run_now(job_id: UUID, *, by: User | None) -> Run:
             follow_redirects=job.follow_redirects,
             queue=job.queue,
             created_at=now,
+            passed=passages.born(State.CLAIMED, now, who),
             send_at=now,
         )
-    log.info("run.by_hand", run=str(run.id), job=str(job.id), by=by and by.get_username())
+    log.info("run.by_hand", run=str(run.id), job=str(job.id), by=who)
     return run
 
 
@@ -101,10 +103,10 @@ def run_for(job_id: UUID, moment: datetime, *, by: User | None) -> Run:
         birth = Birth(job.id, version, moment, State.CLAIMED, origin=Origin.HAND)
         with connection.cursor() as cursor:
             filled = snapshots.of_births(cursor, [birth])
-            written = insert.births(cursor, [birth], clock.now(), snapshots=filled)
+            now, who = clock.now(), by.get_username() if by else ""
+            written = insert.births(cursor, [birth], now, snapshots=filled, who=who)
         if not written:  # against the lock: the unique index is the last line
             return _had(moments.there(job.id, [moment])[moment], moment, by)
-    who = by and by.get_username()
     log.info("run.by_hand", run=str(birth.id), job=str(job.id), moment=str(moment), by=who)
     return Run.objects.get(id=birth.id)
 

@@ -18,6 +18,7 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
+from runs import replica
 from runs.faults import fault
 from runs.publishing import BrokerAway, Publisher
 from runs.states import State
@@ -85,6 +86,7 @@ def publish(publisher: Publisher, rows: Iterable[tuple[UUID, str]]) -> tuple[lis
 _MARK = """
 update runs_run
    set state = %(state)s, sent_at = now(), sends = sends + 1,
+       passed = runs_passed(passed, %(state)s, clock_timestamp(), %(who)s),
        send_at = clock_timestamp() + %(resend)s * power(2, least(sends, 10))
  where id = any(%(ids)s) and state in ('CLAIMED', 'ENQUEUED', 'RETRYING')
 """
@@ -95,4 +97,5 @@ def mark_sent(cursor: Any, run_ids: list[UUID]) -> None:
     look whether the message was lost."""
     if run_ids:
         resend = timedelta(seconds=settings.RESEND)
-        cursor.execute(_MARK, {"state": State.ENQUEUED.value, "ids": run_ids, "resend": resend})
+        given = {"state": State.ENQUEUED.value, "ids": run_ids, "resend": resend}
+        cursor.execute(_MARK, {**given, "who": replica.name()})

@@ -61,7 +61,7 @@ def surplus(
 _GIVE_WAY = f"""
 update runs_run
    set state = 'SKIPPED', finished_at = %(now)s, skipped_count = 1, reason = %(reason)s,
-       hold_id = null
+       hold_id = null, passed = runs_passed(passed, 'SKIPPED', %(now)s, '')
   from (select r.id, row_number() over (partition by r.job_id order by r.due_at) as place, s.count
           from unnest(%(jobs)s::uuid[], %(counts)s::int[]) as s(job_id, count)
           join runs_run r on r.job_id = s.job_id

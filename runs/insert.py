@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
+from runs import replica
 from runs.arrays import array
 from runs.birth import Birth
 from runs.idempotency import key_of_moment
@@ -48,13 +49,14 @@ with born as (
 insert into runs_run
        (id, job_id, job_version, key, origin, backfill_id, hold_id, due_at, state, review_class,
         reason, skipped_until, skipped_count, blocked_by, utc_offset, serial, effect, attempt,
-        failures, sends, created_at, not_before, send_at, finished_at, review_at, snapshot,
+        failures, sends, passed, created_at, not_before, send_at, finished_at, review_at, snapshot,
         idempotent, max_attempts, backoff, cap, retry_unsent, timeout, queue, completion, deadline,
         refusal_codes, follow_redirects)
 select b.id, b.job_id, b.version, b.key, b.origin, b.backfill_id, b.hold_id, b.due_at, b.state,
        b.review_class, b.reason,
        b.skipped_until, b.skipped_count, b.blocked_by, b.utc_offset,
-       b.state = 'CLAIMED' and j.overlap <> 'allow', 'none', 0, 0, 0, %(now)s,
+       b.state = 'CLAIMED' and j.overlap <> 'allow', 'none', 0, 0, 0,
+       runs_passed('[]', b.state, %(now)s, %(who)s), %(now)s,
        b.not_before,
        case when b.state = 'CLAIMED' then greatest(%(now)s::timestamptz, b.not_before) end,
        case when b.state = 'SKIPPED' then %(now)s::timestamptz end,
@@ -74,10 +76,11 @@ def births(
     *,
     snapshots: Mapping[UUID, str],
     offsets: Mapping[UUID, int] = NONE_KNOWN,
+    who: str | None = None,
 ) -> int:
     """Write the runs, each with its own snapshot (JSON text) or that of its version, and the
     offset of its zone (minutes) where it has one; a moment that has a run already gets no second
-    one. Returns how many were written."""
+    one. `who` asked for them; None: this process did. Returns how many were written."""
     if not born:
         return 0
     rows = {
@@ -99,6 +102,7 @@ def births(
         "offsets": array(offsets.get(birth.id) for birth in born),
         "snapshots": [snapshots.get(birth.id) for birth in born],
         "now": now,
+        "who": replica.name() if who is None else who,
     }
     cursor.execute(_INSERT.format(snapshot=_SNAPSHOT_OF_JOB), rows)
     written: int = cursor.rowcount

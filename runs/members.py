@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import socket
 from dataclasses import dataclass, field
-from functools import cache
-from uuid import uuid4
 
 from django.db import connection
 
 from jobs import zones
-from runs import shards, zone_data
+from runs import replica, shards, zone_data
 
 LIVE_FOR = 5  # seconds since a beat was last seen
 
@@ -54,21 +52,11 @@ def behind() -> list[Behind]:
     return sorted(found, key=lambda pair: pair.name)
 
 
-@cache
-def _name_of_process(pid: int) -> str:
-    # Celery makes a second scheduler, only for its banner: both say the same name.
-    return f"{socket.gethostname()[:60]}-{pid}-{uuid4().hex[:8]}"
-
-
-def _new_name() -> str:
-    return _name_of_process(os.getpid())
-
-
 @dataclass
 class Member:
     """This beat among the others."""
 
-    name: str = field(default_factory=_new_name)
+    name: str = field(default_factory=replica.name)
     live: tuple[str, ...] = ()
     shards: list[int] = field(default_factory=list)
     newest_zone_data: str = ""  # that any beat has worked with

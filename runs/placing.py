@@ -135,6 +135,8 @@ update runs_run
        finished_at = case when state = 'RUNNING' then null else %(now)s::timestamptz end,
        reason = case when state = 'RUNNING' then reason else %(reason)s end,
        send_at = null,
+       passed = case when state = 'RUNNING' then passed
+                     else runs_passed(passed, 'CANCELLED', %(now)s, '') end,
        lease_until = case when accepted_at is null then lease_until
                           when state = 'RUNNING' then %(now)s::timestamptz end
  where id = any(%(runs)s) and idempotent

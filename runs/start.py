@@ -40,7 +40,8 @@ _HELD = """
 """
 _START = f"""
 update runs_run r
-   set state = 'RUNNING', attempt = attempt + 1, lease_id = %(lease)s,
+   set state = 'RUNNING', passed = runs_passed(passed, 'RUNNING', clock_timestamp(), %(worker)s),
+       attempt = attempt + 1, lease_id = %(lease)s,
        lease_until = clock_timestamp() + %(length)s * interval '1 second',
        started_at = clock_timestamp(), intent_at = null, accepted_at = null,
        send_at = null
@@ -69,6 +70,7 @@ def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | N
                 "lease": lease_id,
                 "length": settings.LEASE,
                 "startable": _STARTABLE,
+                "worker": worker,
             },
         )
         row = cursor.fetchone()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from runs import passages
 from runs.decisions import STOP, said
 from runs.models import Attempt, Decision, Run
 from runs.states import Origin, State
@@ -54,14 +55,19 @@ def _birth(run: Run) -> Iterator[Entry]:
     if run.due_at:
         yield Entry(run.due_at, "claimed", "Due")
     title = _BORN.get(run.origin, "Written down by a beat")
-    yield Entry(run.created_at, "claimed", title, f"version {run.job_version} of the job")
+    first = next(passages.read(run.passed), None)
+    by = f", by {first.who}" if first and first.who else ""
+    yield Entry(run.created_at, "claimed", title, f"version {run.job_version} of the job{by}")
 
 
 def _sending(run: Run) -> Iterator[Entry]:
-    if run.sent_at:
-        # Of several times the last alone is kept.
+    title = f"Sent to the queue {run.queue}"
+    sent = [one for one in passages.read(run.passed) if one.state is State.ENQUEUED]
+    for passage in sent:
+        yield Entry(passage.at, "enqueued", title, f"by {passage.who}")
+    if run.sent_at and not sent:  # from before each time was kept
         times = f"sent {run.sends} times, this was the last" if run.sends > 1 else ""
-        yield Entry(run.sent_at, "enqueued", f"Sent to the queue {run.queue}", times)
+        yield Entry(run.sent_at, "enqueued", title, times)
 
 
 def _attempt(attempt: Attempt) -> Iterator[Entry]:

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest, Now
 
-from runs import outbox
+from runs import outbox, passages
 from runs.models import Run
 from runs.states import FINAL, STARTABLE, State, sources
 
@@ -65,6 +65,7 @@ def shape_of(to: State, send_in: float = 0.0) -> dict[str, Any]:
         "send_at": _earliest(send_in) if to in STARTABLE else None,
         "lease_until": None,
         "hold": None,
+        "passed": passages.into(to),
         **({"review_at": Now()} if to is State.REVIEW else {}),
         **({"died_at": Now()} if to is State.DEAD else {}),
     }

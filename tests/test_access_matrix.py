@@ -47,6 +47,8 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-calendar-versions": {"GET": "viewer"},
     "api-runs": {"GET": "viewer"},
     "api-run": {"GET": "viewer"},
+    "api-run-receipt": {"GET": "viewer"},
+    "api-receipt-key": {"GET": "viewer"},
     "api-run-decide": {"POST": "operator"},
     "api-run-replay": {"POST": "operator"},
     "api-run-discard": {"POST": "operator"},
@@ -86,7 +88,7 @@ ROUTES: dict[str, dict[str, str]] = {
 NOW = "2026-01-01T00:00:00Z"
 NOWHERE = "api-nowhere"
 SHARED = ("api-calendars", "api-calendar", "api-calendar-preview", "api-calendar-versions")
-INDEX = "api-index"  # which tells everybody with a token the same
+INDEX = ("api-index", "api-receipt-key")  # which tell everybody with a token the same
 MANY = "api-review-bulk"  # by which another team decides about its own
 LISTS = (
     "api-jobs",
@@ -231,7 +233,7 @@ def expected(route: str, method: str, who: str) -> set[int]:
     if who in (OTHER_TEAM, OTHER_TOKEN) and route in SHARED:
         return {200, 201, 204}  # calendars are everybody's, and no job goes by this one
     if who in (OTHER_TEAM, OTHER_TOKEN):
-        return {200} if route == MANY or (route in (*LISTS, INDEX) and method == "GET") else {404}
+        return {200} if route == MANY or (route in (*LISTS, *INDEX) and method == "GET") else {404}
     return {200, 201, 204} if ROLES.index(who) >= ROLES.index(lowest) else {403}
 
 

@@ -58,6 +58,8 @@ PAGES = {
     "backfill-stop": Rule(None, "operator"),
     "runs": Rule("viewer", None),
     "run": Rule("viewer", None),
+    "run-receipt": Rule("viewer", None),
+    "run-receipt-file": Rule("viewer", None),
     "run-decide": Rule(None, "operator"),
     "run-replay": Rule(None, "operator"),
     "run-discard": Rule(None, "operator"),

@@ -8,6 +8,7 @@ from runs.models.decision import Decision
 from runs.models.idempotency_key import IdempotencyKey
 from runs.models.installation import Installation
 from runs.models.message import Delivery, Message
+from runs.models.receipt_key import ReceiptKey
 from runs.models.replay import Replay, ReplayItem
 from runs.models.review import Approval, ProbeAnswer, ReviewClaim
 from runs.models.run import Run
@@ -26,6 +27,7 @@ __all__ = [
     "Installation",
     "Message",
     "ProbeAnswer",
+    "ReceiptKey",
     "Replay",
     "ReplayItem",
     "ReviewClaim",

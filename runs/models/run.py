@@ -110,6 +110,8 @@ class Run(models.Model):
     # When its team was told that it has not started in time (runs/outbox.py).
     late_at = models.DateTimeField(null=True, blank=True)
 
+    # The states that it has passed through: runs/passages.py.
+    passed = models.JSONField(default=list, db_default=models.Value([], models.JSONField()))
     created_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)

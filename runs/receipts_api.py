@@ -1,0 +1,40 @@
+"""The API's doors to receipts."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from jobs import access, asked, clock
+from jobs.api_door import Door
+from jobs.api_shapes import instant
+from jobs.roles import Act
+from runs import receipt_keys, receipts
+from runs.models import Run
+
+
+class ReceiptDoor(Door):
+    """`runs/{id}/receipt/`: everything on record of a run, signed."""
+
+    def get(self, request: Request, run_id: UUID) -> Response:
+        """`receipt`, and the `signature` over its canonical JSON."""
+        asked.parameters(request, ())
+        rows = Run.objects.where(access.person(request).id, Act.READ)
+        run = rows.filter(job__team_id=access.team_id(request), id=run_id).first()
+        if run is None:
+            raise Http404
+        return Response(receipt_keys.signed(receipts.of_run(run, now=clock.now())))
+
+
+class ReceiptKeysDoor(Door):
+    """`receipts/key/`: what verifies a receipt; the same for everybody with a token."""
+
+    def get(self, request: Request) -> Response:
+        """The raw public keys in base64, the one that signs now first."""
+        asked.parameters(request, ())
+        keys = receipt_keys.public_keys()
+        shown = [{"key": key.public, "since": instant(key.created_at)} for key in keys]
+        return Response({"algorithm": receipt_keys.ALGORITHM, "keys": shown})

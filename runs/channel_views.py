@@ -153,6 +153,7 @@ def _one(
         "may_change": may,
         "form": (form or ChannelForm.of(channel)) if may else None,
         "sendings": sent.order_by("-created_at")[:_SHOWN],
+        "untaken": sent.filter(sent_at=None, is_test=False).exists(),
         "waits": channel.message_set.filter(delivery=None).count(),
     }
     return render(request, "runs/channel.html", context, status=status)

@@ -24,6 +24,7 @@ from runs.models import Channel
 from runs.models.channel import MAIL, WAYS, WEBHOOK
 
 FIELDS = ("name", "way", "address", "kinds", "per_minute")
+MOST_OF_A_TEAM = 50
 USUAL_PER_MINUTE, MOST_PER_MINUTE = 6, 60
 _NAME, _ADDRESSES = 120, 20
 
@@ -59,7 +60,12 @@ def read(given: Mapping[str, Any], *, installation: bool) -> Wanted:
 
 def make(team: Team | None, wanted: Wanted, *, by: User) -> tuple[Channel, str]:
     """A new channel, and its signing secret in clear for this once; empty for mail. Raises
-    DefinitionError where the name is taken."""
+    DefinitionError where the name is taken, or the team has as many as it may."""
+    if Channel.objects.filter(team=team).count() >= MOST_OF_A_TEAM:
+        hint = "Change one that is there, or delete one."
+        raise DefinitionError(
+            [Problem("name", f"would be one more than the {MOST_OF_A_TEAM} that may be.", hint)]
+        )
     secret = signing.new_secret() if wanted.way == WEBHOOK else ""
     row = {**_columns(wanted), "secret": signing.sealed(secret) if secret else ""}
     channel = _unique(

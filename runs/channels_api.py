@@ -132,7 +132,7 @@ def of_delivery(sending: Delivery) -> dict[str, Any]:
     return {
         "id": str(sending.id),
         "test": sending.is_test,
-        "messages": getattr(sending, "told", 1),
+        "messages": 1 if sending.is_test else getattr(sending, "told", 0),
         "created_at": instant(sending.created_at),
         "tries": sending.tries,
         "next_at": instant(sending.next_at),

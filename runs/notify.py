@@ -11,7 +11,9 @@ about a broker that is away, a long queue or a pool that hangs must not wait beh
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -29,7 +31,8 @@ from runs.models import Channel, Delivery, Message
 from runs.post import NotTaken
 
 MOST_COMBINED = 500  # messages in one sending
-LEASE = 60.0  # seconds; longer than a sending may take
+AT_ONCE = 8  # sendings, each to another channel
+ROUND, LEASE = 30.0, 60.0  # seconds that are waited for them, and that they are ours
 FIRST_WAIT, LONGEST_WAIT = 5.0, 900.0  # seconds until it is tried again, doubling
 GIVE_UP_AFTER = timedelta(days=1)
 TESTS_A_MINUTE = 5
@@ -42,7 +45,7 @@ def deliver(within: float) -> int:
     pack()
     until, sent = time.monotonic() + within, 0
     while time.monotonic() < until and (taken := take()):
-        sent += send(taken)
+        sent += sum(send(taken))
     return sent
 
 
@@ -52,7 +55,7 @@ def deliver(within: float) -> int:
 def pack() -> int:
     """Turn loose messages into sendings; how many sendings. Processes share the channels."""
     loose = Message.objects.filter(delivery=None).order_by()
-    waiting = list(loose.values_list("channel_id", flat=True).distinct()[:100])
+    waiting = list(loose.values_list("channel_id", flat=True).distinct())
     return sum(_pack_channel(channel_id) for channel_id in waiting)
 
 
@@ -96,38 +99,79 @@ class Taken:
     created_at: datetime
 
 
+# One of each channel, and the channels by lot: one that is slow, or has much to be told, keeps the
+# others waiting for no more than a round.
 _TAKE = """
+with next as (
+  select id from (
+    select distinct on (channel_id) id from runs_delivery
+     where next_at <= clock_timestamp() order by channel_id, next_at) due
+   order by random() limit %(most)s),
+free as (
+  select id from runs_delivery
+   where id in (select id from next) and next_at <= clock_timestamp() for update skip locked)
 update runs_delivery
    set tries = tries + 1, next_at = clock_timestamp() + %(lease)s * interval '1 second'
- where id = (select id from runs_delivery where next_at <= clock_timestamp()
-              order by next_at limit 1 for update skip locked)
+ where id in (select id from free)
 returning id
 """
 
 
-def take() -> Taken | None:
-    """The next sending that is due, taken for as long as the lease; None: there is none."""
+def take() -> list[Taken]:
+    """Sendings that are due, of different channels, taken for as long as the lease."""
     with connection.cursor() as cursor:
-        cursor.execute(_TAKE, {"lease": LEASE})
-        row = cursor.fetchone()
-    found = row and Delivery.objects.select_related("channel__team").filter(id=row[0]).first()
-    if not found:  # or its channel was deleted just now
-        return None
-    return Taken(found.id, found.channel, found.tries, found.created_at)
+        cursor.execute(_TAKE, {"lease": LEASE, "most": AT_ONCE})
+        ids = [sending for (sending,) in cursor.fetchall()]
+    found = Delivery.objects.filter(id__in=ids).select_related("channel__team")
+    return [Taken(row.id, row.channel, row.tries, row.created_at) for row in found]
 
 
-def send(taken: Taken) -> bool:
-    """Send what was taken and mark what came of it; whether it was delivered."""
+def send(taken: Sequence[Taken]) -> list[bool]:
+    """Send what was taken, all at once, and mark what came of each; which were delivered."""
     fault("tell.taken")
-    told = _read(Message.objects.filter(delivery=taken.id).order_by("id"))
-    try:
-        answer = post.to(taken.channel, told, id=taken.id, at=taken.created_at)
-    except NotTaken as refused:
-        _mark_failed(taken, refused)
-        return False
+    now = clock.now()
+    letters = [Letter(one, _read(one.id), now) for one in taken]
+    for letter in letters:
+        letter.start()
+    until = time.monotonic() + ROUND
+    for letter in letters:
+        letter.join(max(0.0, until - time.monotonic()))
     fault("tell.answered")
+    return [_mark(letter) for letter in letters]
+
+
+class Letter(threading.Thread):
+    """One sending on its way, in a thread that asks no database: `answer` is what was said, once
+    it was taken; `refused` why it was not. Neither: nothing is known yet."""
+
+    def __init__(self, taken: Taken, told: list[messages.Message], now: datetime) -> None:
+        super().__init__(daemon=True, name="letter")
+        self.taken, self._told, self._now = taken, told, now
+        self.answer: str | None = None
+        self.refused: NotTaken | None = None
+
+    def run(self) -> None:
+        taken = self.taken
+        try:
+            self.answer = post.to(
+                taken.channel, self._told, id=taken.id, at=taken.created_at, now=self._now
+            )
+        except NotTaken as refused:
+            self.refused = refused
+        except Exception as error:  # a fault of ours is to be seen, and must not come for ever
+            log.exception("notify.error", **_facts(taken))
+            self.refused = NotTaken(f"It could not be written: {type(error).__name__}.")
+
+
+def _mark(letter: Letter) -> bool:
+    """Whether it was delivered. Of what nothing is known, its lease will tell."""
+    taken = letter.taken
+    if letter.refused is not None:
+        _mark_failed(taken, letter.refused)
+    if letter.answer is None:
+        return False
     Delivery.objects.filter(id=taken.id, sent_at=None).update(
-        sent_at=Now(), next_at=None, given_up_at=None, answer=answer
+        sent_at=Now(), next_at=None, given_up_at=None, answer=letter.answer
     )
     fault("tell.marked")
     log.info("notify.sent", **_facts(taken))
@@ -162,12 +206,12 @@ def _facts(taken: Taken) -> dict[str, str | int]:
     return {"delivery": str(taken.id), "channel": str(taken.channel.id), "tries": taken.tries}
 
 
-def _read(rows: object) -> list[messages.Message]:
-    found = list(rows)  # type: ignore[call-overload]
-    ids = {row.job_id for row in found}
+def _read(sending: UUID) -> list[messages.Message]:
+    found = list(Message.objects.filter(delivery=sending).order_by("id"))
+    ids = {row.job_id for row in found if row.job_id}
     jobs = Job.objects.filter(id__in=ids).select_related("team").only("name", "team__slug")
     by_id = {job.id: job for job in jobs}
-    return [_message(row, by_id.get(row.job_id)) for row in found]
+    return [_message(row, by_id.get(row.job_id) if row.job_id else None) for row in found]
 
 
 def _message(row: Message, job: Job | None) -> messages.Message:
@@ -212,7 +256,9 @@ def send_test(channel: Channel) -> Delivery:
     team = channel.team.slug if channel.team else ""
     told = [messages.Message(f"test:{sending.id}", Kind.TEST, team=team)]
     try:
-        sending.answer = post.to(channel, told, id=sending.id, at=sending.created_at)
+        sending.answer = post.to(
+            channel, told, id=sending.id, at=sending.created_at, now=sending.created_at
+        )
         sending.sent_at = clock.now()
     except NotTaken as refused:
         sending.answer, sending.given_up_at = str(refused), clock.now()

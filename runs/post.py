@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from standardwebhooks import Webhook
 
-from jobs import clock, sealing
+from jobs import sealing
 from jobs.addresses import AllowList
 from runs import evidence, messages
 from runs.models import Channel
@@ -33,11 +33,20 @@ class NotTaken(Exception):
         self.gone = gone
 
 
-def to(channel: Channel, told: Sequence[messages.Message], *, id: UUID, at: datetime) -> str:
+def to(
+    channel: Channel,
+    told: Sequence[messages.Message],
+    *,
+    id: UUID,
+    at: datetime,
+    now: datetime,
+) -> str:
     """Send these messages as one, under this id, to the channel; what the other side said. Raises
-    NotTaken. `at`: when the sending was made, the same at each try."""
-    way = _mail if channel.way == MAIL else _webhook
-    return way(channel, told, id, at)
+    NotTaken. `at`: when the sending was made, the same at each try; `now` stamps a signature.
+    Asks no database."""
+    if channel.way == MAIL:
+        return _mail(channel, told, id)
+    return _webhook(channel, told, id, at, now)
 
 
 def call(
@@ -57,13 +66,14 @@ def call(
     return said
 
 
-def _webhook(channel: Channel, told: Sequence[messages.Message], id: UUID, at: datetime) -> str:
+def _webhook(
+    channel: Channel, told: Sequence[messages.Message], id: UUID, at: datetime, now: datetime
+) -> str:
     try:
         secret = sealing.unseal(channel.secret, settings.SEALING_KEYS)
     except sealing.SealingError as error:
         raise NotTaken("Its secret cannot be opened: make a new one.") from error
     text = json.dumps(messages.body(told, settings.URL, id=str(id), at=at), ensure_ascii=False)
-    now = clock.now()
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "Onebeat",
@@ -74,7 +84,7 @@ def _webhook(channel: Channel, told: Sequence[messages.Message], id: UUID, at: d
     return call("POST", channel.address, headers, text.encode(), secret=secret)
 
 
-def _mail(channel: Channel, told: Sequence[messages.Message], id: UUID, at: datetime) -> str:
+def _mail(channel: Channel, told: Sequence[messages.Message], id: UUID) -> str:
     if not settings.EMAIL_URL:
         raise NotTaken("This installation sends no mail: EMAIL_URL is not set.")
     host = urlsplit(settings.URL).hostname or "onebeat.invalid"

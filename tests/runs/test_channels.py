@@ -81,6 +81,16 @@ def test_what_is_no_channel_is_refused_by_field(given: dict[str, Any], fields: l
     assert all(problem.message for problem in refused.value.problems)
 
 
+def test_a_team_has_so_many_channels_and_no_more(
+    team: Team, admin: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels, "MOST_OF_A_TEAM", 1)
+    api = Api.of(team, admin)
+    assert api.post("channels/", MAIL).status == 201
+    refused = api.post("channels/", HOOK)
+    assert (refused.status, refused.fields) == (400, ["name"])
+
+
 def test_kinds_are_kept_once_and_in_order() -> None:
     wanted = channels.read({**MAIL, "kinds": ["dead", "review", "dead"]}, installation=False)
     assert wanted.kinds == ("review", "dead")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -26,7 +28,8 @@ from runs.outcomes import Effect, Kind, Outcome
 from runs.states import State
 from tests import make
 from tests.races import at_once
-from tests.runs.loopback import OK, Loopback
+from tests.runs.loopback import OK, Loopback, read_request
+from tests.servers import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -257,8 +260,45 @@ def test_a_channel_deleted_between_two_steps_hurts_nobody(job: Job, team: Team) 
     notify.pack()
     taken = notify.take()
     channel.delete()
-    assert taken is not None and notify.deliver(5) == 0
+    assert notify.send(taken) == [True], "it is sent all the same"
+    assert notify.deliver(5) == 0
     assert (Delivery.objects.count(), Message.objects.count()) == (0, 0)
+
+
+def test_a_slow_receiver_keeps_no_other_waiting(job: Job, team: Team, receiver: Loopback) -> None:
+    waits = threading.Event()
+
+    def slow(connection: socket.socket) -> None:
+        read_request(connection)
+        waits.wait(30)  # until the others have been told
+        connection.sendall(OK)
+
+    with Loopback(slow) as late:
+        webhook(team, late, "dead", name="slow")
+        webhook(team, receiver, "dead", name="quick")
+        dead(job)
+        notify.pack()
+        round_ = threading.Thread(target=lambda: wait_and_let_go(receiver, waits))
+        round_.start()
+        assert notify.send(notify.take()) == [True, True]
+        round_.join()
+    assert Delivery.objects.filter(sent_at=None).count() == 0
+
+
+def wait_and_let_go(receiver: Loopback, waits: threading.Event) -> None:
+    wait_until(lambda: receiver.requests, seconds=20, what="the quick one is told")
+    waits.set()
+
+
+def test_a_fault_of_ours_backs_off_like_any_other(
+    job: Job, team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make.channel(team, "dead")
+    dead(job)
+    monkeypatch.setattr(messages, "text", lambda *_: 1 / 0)
+    assert notify.deliver(1) == 0
+    sending = Delivery.objects.get()
+    assert "ZeroDivisionError" in sending.answer and sending.next_at is not None
 
 
 # ── a test ───────────────────────────────────────────────────────────────────────────────

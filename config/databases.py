@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db.utils import OperationalError
-from environs import Env
+from environs import Env, validate
 
 URL_FILE = "postgres.url"  # in the data folder; written by config/embedded.py as it starts
 
@@ -81,6 +81,7 @@ def last_said(error: Exception, *, hide: str = "") -> str:
     return lines[-1].strip().removeprefix("- ").rstrip(".?") if lines else type(error).__name__
 
 
+_BOUND = validate.Range(1, 600)  # seconds; PostgreSQL takes 0 for no bound at all
 # A server whose host is gone says nothing: libpq gives up within about ten seconds.
 _LINE = {
     "connect_timeout": 3,
@@ -98,8 +99,8 @@ def _session(env: Env) -> str:
     settings = {
         "timezone": "UTC",
         "synchronous_commit": "on",
-        "statement_timeout": f"{env.int('ONEBEAT_STATEMENT_TIMEOUT', 20)}s",
-        "lock_timeout": f"{env.int('ONEBEAT_LOCK_TIMEOUT', 4)}s",
+        "statement_timeout": f"{env.int('ONEBEAT_STATEMENT_TIMEOUT', 20, validate=_BOUND)}s",
+        "lock_timeout": f"{env.int('ONEBEAT_LOCK_TIMEOUT', 4, validate=_BOUND)}s",
         "idle_in_transaction_session_timeout": "30s",
     }
     return " ".join(f"-c {name}={value}" for name, value in settings.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
+from environs import EnvError
 
 from config import environment
 
@@ -49,6 +51,28 @@ def test_networks_that_cannot_be_read_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("ONEBEAT_LEASE", "long"),
+        ("ONEBEAT_LEASE", "0"),
+        ("ONEBEAT_LEASE", "nan"),
+        ("ONEBEAT_SWEEP", "0"),
+        ("ONEBEAT_RESEND", "-1"),
+        ("ONEBEAT_STOP_GRACE", "inf"),
+        ("ONEBEAT_SOFT_SHUTDOWN", "soon"),
+        ("ONEBEAT_STATEMENT_TIMEOUT", "0"),
+        ("ONEBEAT_LOCK_TIMEOUT", "0"),
+    ],
+)
+def test_a_time_that_would_undo_a_promise_is_refused(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(EnvError, match=variable):
+        runpy.run_path(str(ROOT / "config" / "settings.py"))
+
+
+@pytest.mark.parametrize(
     "words", [["manage.py", "check"], ["-m", "celery", "-A", "config", "worker"]]
 )
 @pytest.mark.parametrize(
@@ -57,7 +81,7 @@ def test_networks_that_cannot_be_read_are_refused(text: str) -> None:
         ("ONEBEAT_TASK_MODULES", "no.such.module"),
         ("ONEBEAT_TASK_MODULES", "tests.config.broken_tasks"),
         ("ONEBEAT_QUEUES", ""),
-        ("ONEBEAT_LEASE", "long"),
+        ("ONEBEAT_LEASE", "0"),
         ("BROKER_URL", "kafka://u:hidden@127.0.0.1:1/x"),
         ("DATABASE_URL", "mysql://u:hidden@127.0.0.1:1/x"),
     ],

@@ -24,8 +24,9 @@ class RunsDoor(Door):
     """`runs/`: the team's runs, newest first."""
 
     def get(self, request: Request) -> Response:
-        """The runs of `?job=`, of `?team=`, of `?backfill=`, in any `?state=`."""
-        asked.parameters(request, ("job", "state", "team", "backfill", *paging.PARAMETERS))
+        """The runs of `?job=`, `?team=`, `?backfill=`, that died last like `?group=`, in any
+        `?state=`."""
+        asked.parameters(request, ("job", "state", "team", "backfill", "group", *paging.PARAMETERS))
         rows = runs_of(request).select_related(None).only(*api_shapes.COLUMNS)
         if (job_id := asked.identifier(request, "job")) is not None:
             rows = rows.filter(job_id=job_id)
@@ -33,6 +34,8 @@ class RunsDoor(Door):
             rows = rows.filter(job__team__slug=slug)
         if (backfill_id := asked.identifier(request, "backfill")) is not None:
             rows = rows.filter(backfill_id=backfill_id)
+        if (group_id := asked.identifier(request, "group")) is not None:
+            rows = rows.filter(error_group=group_id)
         if states := asked.choices(request, "state", tuple(State)):
             rows = rows.filter(state__in=states)
         return paging.page(request, rows, ("-id",), api_shapes.of_run)

@@ -76,6 +76,7 @@ class RunFilter(forms.Form):
         label="Job’s id", required=False, widget=forms.TextInput(attrs={**_MONO, "size": "36"})
     )
     backfill = forms.UUIDField(required=False, widget=forms.HiddenInput())
+    group = forms.UUIDField(required=False, widget=forms.HiddenInput())
     before = forms.UUIDField(required=False, widget=forms.HiddenInput())
 
     def __init__(self, data: Any, *, teams: list[str]) -> None:
@@ -92,6 +93,7 @@ class RunFilter(forms.Form):
             "team": "job__team__slug",
             "job": "job_id",
             "backfill": "backfill_id",
+            "group": "error_group",
             "before": "id__lt",
         }
         return rows.filter(**{columns[name]: value for name, value in asked.items() if value})
@@ -99,7 +101,9 @@ class RunFilter(forms.Form):
     @property
     def narrowed(self) -> bool:
         """Whether an empty list may be the filter's doing."""
-        return any(self.data.get(name) for name in ("state", "team", "job", "backfill", "before"))
+        return any(
+            self.data.get(name) for name in ("state", "team", "job", "backfill", "group", "before")
+        )
 
 
 class NoteForm(forms.Form):

@@ -42,7 +42,7 @@ def all_groups(request: HttpRequest) -> HttpResponse:
     context = {
         "filter": asked,
         "waiting": waiting.order_by("id")[:_EARLIER],
-        "groups": dead_letters.told(rows[:SIZE]),
+        "groups": _with_replay(dead_letters.told(rows[:SIZE])),
         "more": _address(request, after=more) if more else None,
     }
     return render(request, "runs/dead_letters.html", context)
@@ -233,6 +233,13 @@ def _progress(request: HttpRequest, found: Replay) -> dict[str, Any]:
         "after": after,
         "passed": Result.PASSED,
     }
+
+
+def _with_replay(groups: list[Group]) -> list[tuple[Group, Replay | None]]:
+    """Each with the replay of it that is not over."""
+    rows = Replay.objects.filter(error_group__in=[one.id for one in groups], state__in=NOT_OVER)
+    there = {replay.error_group: replay for replay in rows}
+    return [(one, there.get(one.id)) for one in groups]
 
 
 def _after(rows: Any, behind: str) -> Any:

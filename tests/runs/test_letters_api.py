@@ -96,6 +96,16 @@ def test_a_group_shows_its_dead_runs_the_oldest_first(
     assert api.get(f"dead-letters/{uuid4()}/").status == 404
 
 
+def test_the_runs_of_a_group_are_found_in_any_state(api: Api, job: Job, runs: list[Run]) -> None:
+    Run.objects.filter(id=runs[0].id).update(state=State.CLOSED, finished_at=clock.now())
+    died(job, "Another thing")
+    where = f"runs/?group={runs[0].error_group}"
+    assert {row["id"] for row in api.get(where).body["results"]} == {str(run.id) for run in runs}
+    closed = api.get(f"{where}&state=CLOSED").body["results"]
+    assert [row["id"] for row in closed] == [str(runs[0].id)]
+    assert api.get("runs/?group=x").fields == ["group"]
+
+
 # ── replay ───────────────────────────────────────────────────────────────────────────────
 
 

@@ -231,6 +231,25 @@ def test_a_second_replay_of_a_group_leads_to_the_first(browser: Browser, where: 
     assert "Replay 3…" not in browser.get(where).words
 
 
+def test_a_list_says_which_group_is_being_replayed(browser: Browser, where: str) -> None:
+    page = begun(browser, where)
+    listed = browser.get("/dead-letters/")
+    assert "A replay is open, 3 to go" in listed.words
+    assert listed.all("a", href=page.url)
+
+
+def test_a_group_leads_to_all_that_died_like_it(
+    browser: Browser, job: Job, runs: list[Run], where: str
+) -> None:
+    Run.objects.filter(id=runs[0].id).update(state=State.CLOSED, finished_at=clock.now())
+    other = died(job, "Another thing")
+    (link,) = [one.attrs["href"] for one in browser.get(where).all("a") if "?group=" in str(one)]
+    page = browser.get(link)
+    assert all(page.all("tr", id=f"run-{run.id}") for run in runs)
+    assert not page.all("tr", id=f"run-{other.id}")
+    assert page.all("a", href=where)
+
+
 def test_the_items_are_paged(browser: Browser, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runs.letters_views.SIZE", 2)
     page = begun(browser, where)
@@ -270,7 +289,7 @@ def test_a_page_of_a_group_takes_few_statements(
 ) -> None:
     with django_assert_max_num_queries(16):
         browser.get(where)
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(14):
         browser.get("/dead-letters/")
 
 

@@ -178,6 +178,22 @@ def test_after_a_cancel_nothing_more_goes() -> None:
         assert of.replayed == went == sum(decided(runs))
 
 
+def test_a_replay_is_approved_or_cancelled_once(operator: User) -> None:
+    team = make.team()
+    team.two_pairs_of_eyes = True
+    team.save()
+    second, third = make.operator(team, "second"), make.operator(team, "third")
+    for _ in range(_FEW):
+        of = begin(dead(job()), by=operator)
+        yes = partial(replay_batch.approve, of.id)
+        no = partial(replay_batch.cancel, of.id, by=operator)
+        at_once(partial(yes, by=second), partial(yes, by=third), no)
+        of.refresh_from_db()
+        assert of.state == "cancelled", "whoever cancels has the last word"
+        assert of.second in (None, second, third)
+        assert replaying.advance(of.id) == 0
+
+
 # ── a beat that dies ─────────────────────────────────────────────────────────────────────
 
 

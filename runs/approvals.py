@@ -90,6 +90,7 @@ def ask(run_id: UUID, *, token: int | None, new_key: bool, note: str, by: User) 
         overtake(run_id)  # what is too old
         asked = {"attempt": run.attempt, "new_key": new_key}
         approval = _recorded(run, asked, note=note, by=by)
+        review_claims.drop(run_id)  # the second person may look, and decide otherwise
     log.info("approval.asked", run=str(run_id), new_key=new_key, by=by.get_username())
     return approval
 

@@ -35,7 +35,7 @@ class ReviewFilter(forms.Form):
     """Which of the queue. `after` is the last run shown before."""
 
     review_class = _select("Why", "Every class", [(one.value, one.value) for one in ReviewClass])
-    whose = _select("Taken", "Or not", [(one, _WORDS[one]) for one in WHOSE])
+    whose = _select("Taken", "Or not taken", [(one, _WORDS[one]) for one in WHOSE])
     overdue = _select("Time", "Any", [("yes", "Overdue")])
     job = forms.UUIDField(required=False, widget=forms.HiddenInput())
     after = forms.UUIDField(required=False, widget=forms.HiddenInput())

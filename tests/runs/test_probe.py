@@ -11,11 +11,7 @@ import pytest
 
 from jobs import clock, task_registry
 from jobs.models import Team, User
-from runs import (
-    probe,
-    review_queue,
-    run_again,
-)
+from runs import probe, review_queue, run_again
 from runs.models import Attempt, ProbeAnswer, Run
 from tests.runs.loopback import Loopback
 from tests.runs.reviewing import attempt, decide, job_with, since, waits

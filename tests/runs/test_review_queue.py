@@ -9,11 +9,7 @@ import pytest
 
 from jobs import clock
 from jobs.models import Team, User
-from runs import (
-    review_bulk,
-    review_claims,
-    review_queue,
-)
+from runs import review_bulk, review_claims, review_queue
 from runs.decisions import NoteMissing
 from runs.models import ReviewClaim, Run
 from runs.states import ReviewClass

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 _EVERY = 1  # second
 _STEPS = 4  # instants within a second at which jobs are due
@@ -75,23 +74,43 @@ def definition(part: Part, target: str) -> dict[str, Any]:
     }
 
 
-def register(parts: Sequence[Part], target: str) -> dict[str, UUID]:
-    """The jobs' ids by name. Django must be set up."""
+def register(parts: Sequence[Part], target: str) -> None:
+    """All of them, by the product's own rule. Django must be set up."""
+    for part in parts:
+        _register(definition(part, target))
+
+
+def register_once(
+    name: str,
+    at: datetime,
+    task: str,
+    args: list[Any],
+    *,
+    idempotent: bool,
+    max_attempts: int = 20,
+) -> None:
+    """A job due once that calls this task."""
+    _register(
+        {
+            "name": name,
+            "schedule": {"at": _text(at)},
+            "target": {"type": "task", "name": task, "args": args},
+            "idempotent": idempotent,
+            "retries": {"max_attempts": max_attempts, "backoff": 1, "cap": 3},
+        }
+    )
+
+
+def _register(data: dict[str, Any]) -> None:
     from jobs import clock, definitions, editing
     from jobs.addresses import AllowList
     from jobs.definitions import Known
     from jobs.models import Team
 
-    team = Team.objects.create(slug="chaos", name="Chaos")
-    known = Known({"chaos.call", "chaos.poison"}, {"default"}, AllowList.parse("127.0.0.1/32"))
-    return {
-        part.name: editing.register(
-            team,
-            definitions.read(definition(part, target), now=clock.now(), known=known),
-            by=None,
-        ).id
-        for part in parts
-    }
+    team, _ = Team.objects.get_or_create(slug="chaos", defaults={"name": "Chaos"})
+    tasks = {"chaos.call", "chaos.nap", "chaos.poison"}
+    known = Known(tasks, {"default"}, AllowList.parse("127.0.0.1/32"))
+    editing.register(team, definitions.read(data, now=clock.now(), known=known), by=None)
 
 
 def _text(moment: datetime) -> str:

@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -68,10 +67,6 @@ class Conductor:
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
                 self.failed.append("a fault was not healed in time")
-
-    @property
-    def counts(self) -> dict[str, int]:
-        return dict(sorted(Counter(str(made.kind) for made in self.made).items()))
 
     def _make(self, fault: Fault) -> None:
         part = PARTS[fault.kind]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import time
 
 from jobs.task_registry import Refused, current_run, job_task
 
@@ -27,6 +28,12 @@ def call(kind: str, job: str) -> None:
         raise Refused("The target refused.")
     if status >= _FAILED:
         raise RuntimeError(f"The target answered {status}.")
+
+
+@job_task("chaos.nap")
+def nap(seconds: float) -> None:
+    """Take so long."""
+    time.sleep(seconds)
 
 
 @job_task("chaos.poison")

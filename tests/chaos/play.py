@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from tests.chaos.conduct import Conductor, Made
 from tests.chaos.oracle import Finding, Oracle, Trouble, What, counted
 from tests.chaos.plan import Kind
 from tests.chaos.stage import Stage, now, supervised
+from tests.model import conformance
 from tests.servers import wait_until
 
 _READY = 4.0  # seconds from the cast's registration to its first moment
@@ -42,7 +44,7 @@ class Options:
 class Verdict:
     """What a run came to."""
 
-    options: Options
+    seed: int
     runs: int
     reviews: int
     findings: list[Finding]
@@ -65,7 +67,7 @@ class Verdict:
             "unexplained": found.get(What.UNEXPLAINED, 0) + len(self.spoilt),
             "reviews": self.reviews,
             "false_reviews": found.get(What.FALSE_REVIEW, 0),
-            "seed": self.options.seed,
+            "seed": self.seed,
             "faults": self.faults,
             "lag": {f"p{share}": percentile(self.lags, share) for share in (50, 95, 99)},
         }
@@ -88,8 +90,8 @@ def play(stage: Stage, options: Options) -> Verdict:
             conductor.play(plan.of(options.seed, seconds=options.seconds))
         time.sleep(max(0.0, first.timestamp() + options.seconds + 1 - now()))
         conductor.heal()
-        spoilt = [*conductor.failed, *_come_to_rest(stage, parts, options.bound)]
-    return _verdict(stage, options, parts, conductor, spoilt)
+        spoilt = [*conductor.failed, *come_to_rest(stage, bound=options.bound)]
+    return judged(stage, parts, spoilt, conductor.made)
 
 
 # ── the end ──────────────────────────────────────────────────────────────────────────────
@@ -111,7 +113,7 @@ select (select count(*) from runs_attempt), (select count(*) from runs_run),
 """
 
 
-def _come_to_rest(stage: Stage, parts: Sequence[cast.Part], bound: float) -> list[str]:
+def come_to_rest(stage: Stage, *, bound: float) -> list[str]:
     """Whatever is wrong with the end: all rests within the bound, and then nothing moves."""
     try:
         wait_until(
@@ -127,28 +129,31 @@ def _come_to_rest(stage: Stage, parts: Sequence[cast.Part], bound: float) -> lis
     return [] if before == after else [f"it did not stay quiet: {before} became {after}"]
 
 
-def _verdict(
-    stage: Stage,
-    options: Options,
-    parts: Sequence[cast.Part],
-    conductor: Conductor,
-    spoilt: list[str],
+def judged(
+    stage: Stage, parts: Sequence[cast.Part], spoilt: Sequence[str], made: Sequence[Made] = ()
 ) -> Verdict:
+    """The verdict on all that has happened on the stage. `spoilt`: what is wrong already."""
     runs = records.runs(stage.ask)
-    troubles = [_trouble(made) for made in conductor.made if made.kind not in _HARMLESS]
+    troubles = [_trouble(each) for each in made if each.kind not in _HARMLESS]
     oracle = Oracle(parts, runs, records.ledger(stage.ledger), troubles)
-    findings = oracle.findings()
-    for line in [*findings[:50], *spoilt]:
+    findings, wrong = oracle.findings(), [*spoilt, *_strayed(stage)]
+    for line in [*findings[:50], *wrong]:
         print(line, file=sys.stderr)
     return Verdict(
-        options,
+        stage.seed,
         runs=sum(run.state != "SKIPPED" for run in runs),
         reviews=sum(run.state == "REVIEW" for run in runs),
         findings=findings,
-        faults={**conductor.counts, "restarts": stage.restarts},
+        faults=dict(sorted(Counter(str(each.kind) for each in made).items())),
         lags=oracle.lags(),
-        spoilt=spoilt,
+        spoilt=wrong,
     )
+
+
+def _strayed(stage: Stage) -> list[str]:
+    """Runs whose logged transitions are no walk of the picture of a run's life."""
+    report = conformance.of_logs(host.log for host in stage.hosts)
+    return [f"no walk: {run}: {lines}" for run, lines in report.unexplained.items()]
 
 
 def _trouble(made: Made) -> Trouble:

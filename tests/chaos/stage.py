@@ -229,11 +229,18 @@ class Stage:
         django.setup()
         logging.disable(logging.INFO)  # our own lines; the processes write theirs
 
-    def ask(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Rows of the database itself, past every line."""
-        with psycopg.connect(self.database_url, autocommit=True) as connection:
-            cursor = connection.execute(statement.encode(), values or None)
-            return cursor.fetchall() if cursor.description else []
+    def ask(self, statement: str, *values: Any, within: float = 60) -> list[tuple[Any, ...]]:
+        """Rows of the database itself, past every line; while it is down, once it is back."""
+        deadline = time.monotonic() + within
+        while True:
+            try:
+                with psycopg.connect(self.database_url, autocommit=True) as connection:
+                    cursor = connection.execute(statement.encode(), values or None)
+                    return cursor.fetchall() if cursor.description else []
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
 
     def _stop_database(self) -> None:
         assert self.database is not None

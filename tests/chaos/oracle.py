@@ -109,6 +109,8 @@ class Oracle:
             *self._doubled(part, run, requests, effects),
             *self._repeats(run, requests),
             *self._attempts(run),
+            *_decided_twice(run),
+            *self._reviews(part, run, requests),
             *self._state(part, run, requests, effects),
         )
         for what, why in told:
@@ -123,7 +125,7 @@ class Oracle:
     def _doubled(
         self, part: Part, run: Run, requests: Sequence[Request], effects: Sequence[datetime]
     ) -> Iterator[tuple[What, str]]:
-        allowed = 1 if part.idempotent else 1 + run.decisions
+        allowed = 1 if part.idempotent else 1 + run.again
         if len(effects) > allowed:
             yield What.DOUBLED, f"{len(effects)} effects"
         elif not part.idempotent and len(requests) > allowed:
@@ -144,21 +146,28 @@ class Oracle:
         if run.state in _AT_REST and any(attempt.ended_at is None for attempt in run.attempts):
             yield What.UNEXPLAINED, "an attempt without an end"
 
+    def _reviews(
+        self, part: Part, run: Run, requests: Sequence[Request]
+    ) -> Iterator[tuple[What, str]]:
+        for number in run.reviewed:
+            if part.idempotent:
+                yield What.UNEXPLAINED, "a review of a run that may be repeated"
+            elif not self._has_a_cause(run, number, requests):
+                yield What.FALSE_REVIEW, f"after attempt {number}: {run.reason}"
+
     def _state(
         self, part: Part, run: Run, requests: Sequence[Request], effects: Sequence[datetime]
     ) -> Iterator[tuple[What, str]]:
         match run.state:
-            case "SUCCEEDED":
+            case "SUCCEEDED" if run.decided != "happened":
                 yield from _succeeded(part, run, requests, effects)
-            case "REVIEW" if part.idempotent:
-                yield What.UNEXPLAINED, "a review of a run that may be repeated"
-            case "REVIEW" if not self._has_a_cause(run, requests):
-                yield What.FALSE_REVIEW, f"class {run.review_class}: {run.reason}"
-            case "REVIEW":
-                return
             case "DEAD":
                 yield from _dead(part, run, requests)
             case "SKIPPED" if part.alone and run.reason:
+                return
+            case "CLOSED" if run.decided in ("close", "discard"):
+                return
+            case "SUCCEEDED" | "REVIEW":
                 return
             case "SKIPPED" | "CLOSED" | "CANCELLED":
                 yield What.UNEXPLAINED, f"nobody asked for it: {run.reason!r}"
@@ -167,16 +176,22 @@ class Oracle:
             case _:
                 yield What.UNEXPLAINED, "it never came to rest"
 
-    def _has_a_cause(self, run: Run, requests: Sequence[Request]) -> bool:
-        """What the target did with the last attempt, or a fault that met it."""
-        if run.last is None:
-            return False
-        met = [request for request in requests if request.attempt == run.last.number]
-        if any(request.doing not in KIND_ANSWERS for request in met):
+    def _has_a_cause(self, run: Run, number: int, requests: Sequence[Request]) -> bool:
+        """What the target did with this attempt, or a fault that met it."""
+        met = [request.doing for request in requests if request.attempt == number]
+        if any(doing not in KIND_ANSWERS for doing in met):
             return True
-        # "Not sent" may come of earlier attempts: each was lost before its intent.
-        blamed = run.attempts if not requests else (run.last,)
-        return all(any(trouble.met(attempt) for trouble in self.troubles) for attempt in blamed)
+        # "Not sent" may come of earlier attempts, too: each was lost before its intent.
+        blamed = [each for each in run.attempts if each.number == number or not met]
+        met_by_faults = (any(fault.met(attempt) for fault in self.troubles) for attempt in blamed)
+        return bool(blamed) and all(met_by_faults)
+
+
+def _decided_twice(run: Run) -> Iterator[tuple[What, str]]:
+    counts = Counter((decision.attempt, decision.state) for decision in run.decisions)
+    for (number, state), times in counts.items():
+        if times > 1:
+            yield What.DOUBLED, f"{times} decisions in {state} after attempt {number}"
 
 
 def _covered(row: Run, part: Part) -> Iterator[datetime]:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from tests.chaos import cast, plan, records
 from tests.chaos.conduct import Conductor, Made
 from tests.chaos.oracle import Finding, Oracle, Trouble, What, counted
+from tests.chaos.people import deciding
 from tests.chaos.plan import Kind
 from tests.chaos.stage import Stage, now, supervised
 from tests.model import conformance
@@ -85,13 +87,19 @@ def play(stage: Stage, options: Options) -> Verdict:
     parts = cast.cast(options.rate, first=first, seconds=options.seconds)
     cast.register(parts, stage.target)
     with supervised(stage):
-        conductor = Conductor(stage, began=time.monotonic() + (first.timestamp() - now()))
-        if options.faults:
-            conductor.play(plan.of(options.seed, seconds=options.seconds))
-        time.sleep(max(0.0, first.timestamp() + options.seconds + 1 - now()))
-        conductor.heal()
+        with deciding(stage) if options.faults else nullcontext():
+            conductor = _under_faults(stage, options, first)
         spoilt = [*conductor.failed, *come_to_rest(stage, bound=options.bound)]
     return judged(stage, parts, spoilt, conductor.made)
+
+
+def _under_faults(stage: Stage, options: Options, first: datetime) -> Conductor:
+    conductor = Conductor(stage, began=time.monotonic() + (first.timestamp() - now()))
+    if options.faults:
+        conductor.play(plan.of(options.seed, seconds=options.seconds))
+    time.sleep(max(0.0, first.timestamp() + options.seconds + 1 - now()))
+    conductor.heal()
+    return conductor
 
 
 # ── the end ──────────────────────────────────────────────────────────────────────────────
@@ -142,7 +150,7 @@ def judged(
     return Verdict(
         stage.seed,
         runs=sum(run.state != "SKIPPED" for run in runs),
-        reviews=sum(run.state == "REVIEW" for run in runs),
+        reviews=sum(len(run.reviewed) for run in runs),
         findings=findings,
         faults=dict(sorted(Counter(str(each.kind) for each in made).items())),
         lags=oracle.lags(),

@@ -26,8 +26,17 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class Decision:
+    """What a person did with a run that rested in this state after this attempt."""
+
+    what: str
+    attempt: int
+    state: str
+
+
+@dataclass(frozen=True)
 class Run:
-    """One row, with its attempts in their order. `decisions`: how many a person made of it."""
+    """One row, with its attempts and the decisions about it, each in their order."""
 
     job: str
     key: str
@@ -40,12 +49,24 @@ class Run:
     attempt: int = 0
     failures: int = 0
     max_attempts: int = 20
-    decisions: int = 0
     attempts: tuple[Attempt, ...] = ()
+    decisions: tuple[Decision, ...] = ()
 
     @property
-    def last(self) -> Attempt | None:
-        return self.attempts[-1] if self.attempts else None
+    def reviewed(self) -> list[int]:
+        """The attempts that a person had, or has, to decide about."""
+        decided = [each.attempt for each in self.decisions if each.state == "REVIEW"]
+        return [*decided, *([self.attempt] if self.state == "REVIEW" else [])]
+
+    @property
+    def decided(self) -> str:
+        """What a person decided last; empty for nothing."""
+        return self.decisions[-1].what if self.decisions else ""
+
+    @property
+    def again(self) -> int:
+        """How often a person let it go once more."""
+        return sum(each.what in ("run_again", "replay") for each in self.decisions)
 
 
 @dataclass(frozen=True)
@@ -67,8 +88,7 @@ class Ledger:
 
 _RUNS = """
 select r.id, j.name, r.key, r.due_at, r.state, r.created_at, r.skipped_until, r.reason,
-       r.review_class, r.attempt, r.failures, r.max_attempts,
-       (select count(*) from runs_decision d where d.run_id = r.id)
+       r.review_class, r.attempt, r.failures, r.max_attempts
   from runs_run r join jobs_job j on j.id = r.job_id
   join jobs_team t on t.id = j.team_id
  where t.slug = 'chaos' order by r.due_at, r.id
@@ -77,16 +97,31 @@ _ATTEMPTS = """
 select run_id, number, started_at, ended_at, intent_at, outcome from runs_attempt
  order by run_id, number
 """
+_DECISIONS = """
+select run_id, decision, attempt, from_state from runs_decision order by run_id, at, id
+"""
 Ask = Callable[[str], list[tuple[Any, ...]]]
 
 
 def runs(ask: Ask) -> list[Run]:
     """Every run of the cast."""
-    attempts: defaultdict[Any, list[Attempt]] = defaultdict(list)
-    for run_id, *columns in ask(_ATTEMPTS):
-        attempts[run_id].append(Attempt(*columns))
+    attempts, decisions = _by_run(ask(_ATTEMPTS)), _by_run(ask(_DECISIONS))
     rows = [(run_id, Run(*columns)) for run_id, *columns in ask(_RUNS)]  # in the fields' order
-    return [replace(run, attempts=tuple(attempts[run_id])) for run_id, run in rows]
+    return [
+        replace(
+            run,
+            attempts=tuple(Attempt(*columns) for columns in attempts[run_id]),
+            decisions=tuple(Decision(*columns) for columns in decisions[run_id]),
+        )
+        for run_id, run in rows
+    ]
+
+
+def _by_run(rows: Iterable[tuple[Any, ...]]) -> defaultdict[Any, list[list[Any]]]:
+    found: defaultdict[Any, list[list[Any]]] = defaultdict(list)
+    for run_id, *columns in rows:
+        found[run_id].append(columns)
+    return found
 
 
 def ledger(path: Path) -> Ledger:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from tests.chaos.behaviour import Doing
 from tests.chaos.cast import Part
 from tests.chaos.oracle import Finding, Oracle, Trouble, What
-from tests.chaos.records import Attempt, Ledger, Request, Run
+from tests.chaos.records import Attempt, Decision, Ledger, Request, Run
 
 FIRST = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -19,6 +20,7 @@ ONCE = Part("once", True, False, False, 1, FIRST, FIRST + SECOND)
 RAW = replace(ONCE, name="raw", idempotent=False)
 ALONE = replace(ONCE, name="alone", alone=True)
 CAST = (ONCE, RAW, ALONE)
+AGAIN = Decision("run_again", 1, "REVIEW")
 
 
 def a_run(part: Part, number: int, **more: object) -> Run:
@@ -132,15 +134,40 @@ def test_a_second_request_is_explained_by_a_second_attempt_alone() -> None:
     assert judged(runs, ledger) == []
 
 
-def test_a_decision_allows_one_more_effect() -> None:
+def reviewed(*decisions: Decision, state: str, attempts: int = 1) -> tuple[dict[str, Run], Ledger]:
+    """A run that may not be repeated whose first request was dropped, and what came of it."""
     runs = well()
-    again = runs["raw:0"].attempts[0]
-    both = (again, replace(again, number=2))
-    runs["raw:0"] = replace(runs["raw:0"], attempt=2, attempts=both, decisions=1)
+    first = runs["raw:0"].attempts[0]
+    each = tuple(replace(first, number=number) for number in range(1, attempts + 1))
+    changes: dict[str, Any] = {"state": state, "attempt": attempts, "decisions": decisions}
+    runs["raw:0"] = replace(runs["raw:0"], attempts=each, **changes)
     ledger = ledger_of(runs)
+    ledger.requests["raw:0"][0] = Request(1, FIRST, Doing.RESET_AFTER)
+    return runs, ledger
+
+
+def test_a_decision_allows_one_more_effect() -> None:
+    runs, ledger = reviewed(AGAIN, state="SUCCEEDED", attempts=2)
     ledger.effects["raw:0"].append(FIRST)
     ledger.requests["raw:0"].append(Request(2, FIRST, Doing.ACT))
     assert judged(runs, ledger) == []
+
+
+def test_a_person_may_say_that_it_happened_or_close_it() -> None:
+    for what, state in (("happened", "SUCCEEDED"), ("close", "CLOSED")):
+        assert judged(*reviewed(Decision(what, 1, "REVIEW"), state=state)) == []
+    assert [each.what for each in judged(*reviewed(state="CLOSED"))] == [What.UNEXPLAINED]
+
+
+def test_two_decisions_about_one_attempt_are_a_double() -> None:
+    close = Decision("close", 1, "REVIEW")
+    assert [each.what for each in judged(*reviewed(close, close, state="CLOSED"))] == [What.DOUBLED]
+
+
+def test_a_review_that_was_decided_needs_its_cause_all_the_same() -> None:
+    runs, ledger = reviewed(Decision("close", 1, "REVIEW"), state="CLOSED")
+    ledger.requests["raw:0"][0] = Request(1, FIRST, Doing.ACT)
+    assert [each.what for each in judged(runs, ledger)] == [What.FALSE_REVIEW]
 
 
 def test_an_unknown_outcome_that_counts_as_a_success_is_unexplained() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.chaos import plan
+from tests.chaos import people, plan
 from tests.chaos.behaviour import TROUBLED, Doing, Temper
 from tests.chaos.conduct import FAULTS, PARTS
 from tests.chaos.plan import Kind
@@ -34,3 +34,13 @@ def test_a_request_meets_the_same_fate_whenever_it_comes_and_every_fate_comes() 
     assert fates == [temper.of(f"key {number}", 1) for number in range(5000)]
     assert set(fates) == set(Doing)
     assert fates.count(Doing.ACT) > 4500
+
+
+def test_two_people_choose_the_same_and_each_choice_comes() -> None:
+    chosen = {people.choice(7, f"key {number}", 1, "REVIEW") for number in range(500)}
+    assert chosen == {"run_again", "happened", "close", None}
+    assert {people.choice(7, f"key {n}", 1, "DEAD") for n in range(500)} == {
+        "replay",
+        "discard",
+        None,
+    }

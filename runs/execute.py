@@ -74,7 +74,7 @@ def _carry_out(grant: Grant, lease: Lease) -> Outcome | None:
         kind = Kind.REFUSED if refused.for_good else Kind.NOT_SENT
         return Outcome(kind, Effect.NONE, refused.reason)
     with closing(prepared):
-        if not lease.good or not _intend(grant, prepared.sent, reports.digest(callback)):
+        if not lease.good or not _intended(grant, prepared.sent, reports.digest(callback)):
             log.warning("run.no_intent", run=str(grant.run_id), token=grant.token)
             return _STOPPED_IN_TIME if _asked_to_stop(grant) else None
         lease.when_asked_to_stop(prepared.stop)
@@ -103,6 +103,24 @@ def _read(grant: Grant) -> Run:
 def _asked_to_stop(grant: Grant) -> bool:
     held = Run.objects.filter(id=grant.run_id, attempt=grant.token, lease_id=grant.lease_id)
     return held.filter(state=State.RUNNING, stop_asked_at__isnull=False).exists()
+
+
+def _intended(grant: Grant, sent: dict[str, object], callback_digest: str) -> bool:
+    """Whether the effect may be begun. Where nobody can tell in time it is not, and an intent that
+    was written all the same is taken back: else the run would need a person for nothing."""
+    try:
+        return _intend(grant, sent, callback_digest)
+    except Exception:
+        log.warning("run.intent_unknown", run=str(grant.run_id), token=grant.token)
+        persist.again(lambda: _withdraw(grant), within=settings.LEASE)
+        raise
+
+
+def _withdraw(grant: Grant) -> None:
+    held = Run.objects.filter(id=grant.run_id, attempt=grant.token, lease_id=grant.lease_id)
+    with transaction.atomic():
+        if held.filter(state=State.RUNNING).update(intent_at=None):
+            Attempt.objects.filter(run_id=grant.run_id, number=grant.token).update(intent_at=None)
 
 
 def _intend(grant: Grant, sent: dict[str, object], callback_digest: str = "") -> bool:

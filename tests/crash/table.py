@@ -55,6 +55,8 @@ UNKNOWN = Right("REVIEW", acted=frozenset({0, 1}), review_class="unknown")
 DONE_BUT_UNHEARD = Right("REVIEW", review_class="unknown")
 LATE_REVIEW = Right("REVIEW", review_class="unknown", late=True)
 
+_STOOD_STILL = (STOPPED, STOPPED_REVIEW)
+
 Rows = Mapping[str, Right | tuple[Right, Right]]  # by action: for both kinds, or (I, N)
 
 _IN_A_BEAT = (Action.KILL, Action.EXCEPTION, Action.HANG, Action.DATABASE)
@@ -81,11 +83,11 @@ POINTS: Mapping[str, tuple[str, str, tuple[Action, ...], Rows]] = {
     ),
     "intent.commit_unknown": (
         *("C14", "worker", _IN_A_WORKER),
-        {"database": ONCE, "hang": (STOPPED, STOPPED_REVIEW), "*": (AGAIN, ONLY_INTENDED)},
+        {"database": ONCE, "exception": AGAIN, "hang": _STOOD_STILL, "*": (AGAIN, ONLY_INTENDED)},
     ),
     "intent.after_commit": (
         *("C15", "worker", _IN_A_WORKER),
-        {"hang": (STOPPED, STOPPED_REVIEW), "*": (AGAIN, ONLY_INTENDED)},
+        {"hang": _STOOD_STILL, "*": (AGAIN, ONLY_INTENDED)},
     ),
     "effect.midway": (
         *("C16", "worker", _IN_A_WORKER),

@@ -123,6 +123,31 @@ def test_an_intent_that_cannot_be_read_back_in_time_begins_nothing(
     assert (run.state, run.effect) == (state, "maybe")
 
 
+@cut
+@pytest.mark.parametrize(("idempotent", "state"), [(True, "RETRYING"), (False, "CLAIMED")])
+def test_an_intent_that_came_too_late_is_taken_back_and_needs_no_person(
+    idempotent: bool,
+    state: str,
+    commits: Commits,
+    handler: Callable[[Do], None],
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """C14: the database is back before the lease is over, and the worker has begun nothing."""
+    settings.LEASE = 0.9
+    handler(lambda: pytest.fail("must not be called"))
+    run = enqueued(idempotent=idempotent)
+    commits.count, commits.at = 0, {2: "unheard"}
+    with monkeypatch.context() as away, pytest.raises(OperationalError):
+        refused = refusing(away, times=2, after=commits)
+        execute.run(run.id, worker="w")
+    assert refused.times == 0
+    assert run.attempts.get().intent_at is None
+    wait_until(rescue.silent_workers, seconds=5, what="the lease is over")
+    run.refresh_from_db()
+    assert (run.state, run.failures, run.review_class) == (state, 1, "")
+
+
 def refusing(monkeypatch: pytest.MonkeyPatch, *, times: int, after: Commits) -> _Refusing:
     wrapper = connections["default"]
     refused = _Refusing(wrapper.connect, times=times, after=after)

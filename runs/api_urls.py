@@ -6,6 +6,7 @@ from django.urls import path
 
 from runs import (
     api,
+    audit_api,
     backfill_api,
     channels_api,
     holds_api,
@@ -30,6 +31,8 @@ urlpatterns = [
         backfill_api.StopDoor.as_view(),
         name="api-backfill-stop",
     ),
+    path("audit/", audit_api.AuditDoor.as_view(), name="api-audit"),
+    path("audit/reports/", audit_api.AuditReportsDoor.as_view(), name="api-audit-reports"),
     path("runs/", api.RunsDoor.as_view(), name="api-runs"),
     path("runs/<uuid:run_id>/", api.RunDoor.as_view(), name="api-run"),
     path("runs/<uuid:run_id>/receipt/", receipts_api.ReceiptDoor.as_view(), name="api-run-receipt"),

@@ -98,22 +98,28 @@ class Report:
         }
 
 
-def report(since: datetime | None = None) -> Report:
-    """Compare the moments from `since` (a day ago) up to a minute ago, by the database's clock,
-    of every job. Beyond the retention of runs nothing can be told: `since` is no older."""
+def report(
+    since: datetime | None = None, until: datetime | None = None, *, team: UUID | None = None
+) -> Report:
+    """Compare the moments from `since` (a day ago) up to a minute ago, or `until` where that is
+    earlier, by the database's clock, of every job, or those of one team. Beyond the retention of
+    runs nothing can be told: `since` is no older."""
     now = clock.now()
     oldest = now - timedelta(days=settings.KEEP_RUNS_DAYS)
     since = max(oldest, since or now - timedelta(days=1))
-    found = Report(since, max(since, now - SETTLED))
+    settled = now - SETTLED
+    found = Report(since, max(since, min(until or settled, settled)))
     window = Window(since, found.until)
-    for batch in _batches(window):
+    for batch in _batches(window, team):
         _compare(batch, window, found)
     return found
 
 
-def _batches(window: Window) -> Iterator[list[Job]]:
+def _batches(window: Window, team: UUID | None) -> Iterator[list[Job]]:
     """The jobs that were there in the window, by id."""
     there = Job.objects.filter(Q(deleted_at=None) | Q(deleted_at__gt=window.after))
+    if team is not None:
+        there = there.filter(team=team)
     jobs = there.select_related("team").only("id", "name", "team__slug").order_by("id")
     batch = list(jobs[:_JOBS])
     while batch:

@@ -26,7 +26,7 @@ from jobs.beat_rows import ANSWER
 from jobs.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion
 from jobs.task_registry import job_task
-from runs import ages, audit, outbox
+from runs import ages, audits, outbox
 from runs.models import Beat, IdempotencyKey, Run, Tombstone
 from runs.states import FINAL, State
 
@@ -123,7 +123,7 @@ def _extended(newest: CalendarVersion) -> bool:
 def daily_audit() -> dict[str, Any]:
     """Compare what should have fired in the last day with what did. A gap is an alarm in the
     log and stands in the run's answer."""
-    report = audit.report(since=clock.now() - _AUDITED)
+    report = audits.kept(since=clock.now() - _AUDITED)
     for gap in report.gaps:
         log.error("audit.gap", job=str(gap.job_id), kind=gap.kind, count=gap.count)
         named = sorted(gap.moments)

@@ -4,6 +4,7 @@ from django.urls import path
 
 from runs import (
     action_views,
+    audit_views,
     backfill_views,
     channel_views,
     hold_views,
@@ -27,6 +28,7 @@ urlpatterns = [
         name="backfill-progress",
     ),
     path("backfills/<uuid:backfill_id>/stop/", backfill_views.backfill_stop, name="backfill-stop"),
+    path("audit/", audit_views.audit, name="audit"),
     path("runs/", views.runs, name="runs"),
     path("runs/<uuid:run_id>/", views.run, name="run"),
     path("runs/<uuid:run_id>/decide/", review_views.decide, name="run-decide"),

@@ -47,6 +47,8 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-calendar-versions": {"GET": "viewer"},
     "api-runs": {"GET": "viewer"},
     "api-run": {"GET": "viewer"},
+    "api-audit": {"GET": "viewer"},
+    "api-audit-reports": {"GET": "viewer"},
     "api-run-receipt": {"GET": "viewer"},
     "api-receipt-key": {"GET": "viewer"},
     "api-run-decide": {"POST": "operator"},
@@ -88,9 +90,10 @@ ROUTES: dict[str, dict[str, str]] = {
 NOW = "2026-01-01T00:00:00Z"
 NOWHERE = "api-nowhere"
 SHARED = ("api-calendars", "api-calendar", "api-calendar-preview", "api-calendar-versions")
-INDEX = ("api-index", "api-receipt-key")  # which tell everybody with a token the same
+INDEX = ("api-index", "api-receipt-key", "api-audit")  # which tell everybody with a token the same
 MANY = "api-review-bulk"  # by which another team decides about its own
 LISTS = (
+    "api-audit-reports",
     "api-jobs",
     "api-runs",
     "api-reviews",

@@ -58,6 +58,7 @@ PAGES = {
     "backfill-stop": Rule(None, "operator"),
     "runs": Rule("viewer", None),
     "run": Rule("viewer", None),
+    "audit": Rule("viewer", None),
     "run-receipt": Rule("viewer", None),
     "run-receipt-file": Rule("viewer", None),
     "run-decide": Rule(None, "operator"),
@@ -94,6 +95,7 @@ SHARED = {name for name in PAGES if name.startswith("calendar")}  # of the whole
 OPEN = {"sign-in", "sign-out"}
 ROLES = ("viewer", "operator", "editor", "admin")
 LISTS = {
+    "audit",
     "review-many",
     "reader-zone",
     "home",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from runs.models.attempt import Attempt
+from runs.models.audit_report import AuditReport
 from runs.models.backfill import Backfill
 from runs.models.beat import Beat
 from runs.models.channel import Channel
@@ -18,6 +19,7 @@ from runs.models.zone_data import ZoneData
 __all__ = [
     "Approval",
     "Attempt",
+    "AuditReport",
     "Backfill",
     "Beat",
     "Channel",

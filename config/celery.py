@@ -40,6 +40,9 @@ PINNED: dict[str, Any] = {
     "task_acks_late": True,
     "worker_prefetch_multiplier": 1,
     "task_reject_on_worker_lost": False,  # rescue recovers by lease; redelivery would circle
+    # Seconds; a process that is gone keeps one of the worker's places so long, and its run is
+    # settled by the lease: at ten, the default, a few runs that kill theirs hold up all others.
+    "worker_lost_wait": 1.0,
     "task_acks_on_failure": True,
     "task_acks_on_timeout": True,
     "worker_cancel_long_running_tasks_on_connection_loss": False,

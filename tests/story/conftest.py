@@ -23,7 +23,7 @@ from tests.virtual_clock import VirtualClock
 
 FULL = os.environ.get("ONEBEAT_STORY") == "full"
 LOOPBACK = "127.0.0.1/32"  # where the example target listens
-KNOWN = Known({"story.note", "story.work"}, {"default"}, AllowList.parse(LOOPBACK))
+KNOWN = Known({"story.note", "story.work", "story.die"}, {"default"}, AllowList.parse(LOOPBACK))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from pathlib import Path
@@ -25,6 +26,22 @@ def work(seconds: float) -> None:
     _append("work", f"{current_run().key} begins {time.time()}")
     threading.Event().wait(seconds)
     _append("work", f"{current_run().key} ends {time.time()}")
+
+
+@job_task("story.die")
+def die(how: str) -> None:
+    """End this process as the OOM killer does, or a fault in C, or a handler that exits."""
+    _append("deaths", current_run().key)
+    match how:
+        case "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "segfault":
+            signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case "exit":
+            os._exit(1)
+        case "memory":
+            raise MemoryError
 
 
 @shared_task(name="story.not_ours")

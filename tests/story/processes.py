@@ -45,12 +45,11 @@ class Product:
         words = ("celery", "-A", "config", "beat", *_LOG)
         return self._start("beat", *words, environment=environment, clock=clock)
 
-    def worker(self, *words: str, concurrency: int = 4) -> Child:
+    def worker(self, *words: str, concurrency: int = 4, **environment: str) -> Child:
         """A worker that knows the handlers of tests/story/handlers.py."""
         given = ["--include", "tests.story.handlers", "--concurrency", str(concurrency)]
-        return self._start(
-            "worker", "celery", "-A", "config", "worker", *given, *programs.QUIET, *_LOG, *words
-        )
+        told = ("celery", "-A", "config", "worker", *given, *programs.QUIET, *_LOG, *words)
+        return self._start("worker", *told, environment=environment)
 
     def target(self) -> ExampleTarget:
         ledger = self.folder / "ledger.jsonl"

@@ -21,7 +21,7 @@ from tests.servers import RabbitMQ, Redis, wait_until
 from tests.story.conftest import register
 from tests.story.processes import Product, wait_for
 
-pytestmark = [pytest.mark.story, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.story, pytest.mark.timeout(400)]
 
 JOBS = 24
 Server = RabbitMQ | Redis

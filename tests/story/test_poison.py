@@ -16,7 +16,7 @@ from tests.servers import wait_until
 from tests.story.conftest import register
 from tests.story.processes import Product, wait_for
 
-pytestmark = [pytest.mark.story, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.story, pytest.mark.timeout(400)]
 
 
 def test_each_is_counted_before_it_starts_and_ends_dead_or_before_a_person_k103_k104(

@@ -16,7 +16,7 @@ from tests.servers import wait_until
 from tests.story.conftest import FULL, register
 from tests.story.processes import Product, wait_for
 
-pytestmark = [pytest.mark.story, pytest.mark.timeout(3600 if FULL else 240)]
+pytestmark = [pytest.mark.story, pytest.mark.timeout(3600 if FULL else 400)]
 
 ROUNDS = 200 if FULL else 2
 
@@ -82,7 +82,9 @@ def test_a_cold_end_is_a_worker_lost(product: Product, team: Team) -> None:
     worker.process.wait(20)
     product.children.remove(worker)
     product.worker()
-    assert wait_for(partial(_run, unsafe), "REVIEW", seconds=30).review_class == "unknown"
+    rested = wait_for(partial(_run, unsafe), "REVIEW", seconds=30)
+    # The handler may see a SystemExit, and the run then say so before its process ends.
+    assert (rested.review_class, rested.effect) in [("unknown", "maybe"), ("failed", "maybe")]
     again = wait_for(partial(_run, safe), "SUCCEEDED", seconds=40)
     assert again.attempt == 2
     run = Run.objects.get(job=unsafe)

@@ -255,6 +255,10 @@ class _Confirms:
 class RedisPublisher(Publisher):
     """Redis: one LPUSH for the batch."""
 
+    def _ready(self, channel: Any, queue: str) -> int:
+        # A list without messages is no key at all, and so no queue to a passive declaration.
+        return int(channel._size(queue))
+
     def _push(
         self,
         channel: Any,

@@ -14,10 +14,13 @@ import pytest
 from kombu import Connection, Producer
 from kombu.transport import pyamqp
 
+from config import brokers
 from config.celery import PINNED
 from config.celery import app as product
 from runs import execute, publishing, tasks
 from runs.publishing import TASK, BrokerAway, Envelope, RedisPublisher
+from tests import servers
+from tests.story.processes import empty_queue
 
 RUN = UUID("01900000-0000-7000-8000-00000000002a")
 
@@ -115,6 +118,50 @@ def test_a_broker_that_is_away_is_one_error_and_nothing_is_confirmed(url: str) -
             ask()
         assert raised.value.confirmed == []
         assert str(raised.value)
+
+
+@pytest.fixture(params=["pgmq", "redis", "rabbitmq"])
+def there(request: pytest.FixtureRequest) -> Iterator[publishing.Publisher]:
+    """A publisher to a real broker, whose queue is empty."""
+    if request.param == "pgmq":
+        url = brokers.pgmq_url(request.getfixturevalue("product_url"))
+    else:
+        url = request.getfixturevalue(request.param).url
+    app = app_on(brokers.address(url))
+    app.conf.broker_transport_options = brokers.transport_options(url)
+    empty_queue(url)
+    publisher = publishing.publisher(app)
+    yield publisher
+    publisher.close()
+    empty_queue(url)
+
+
+def test_a_queue_tells_how_many_wait_and_an_empty_one_that_none_do(
+    there: publishing.Publisher,
+) -> None:
+    """What was lost is sent again only where the broker says that it holds none."""
+    assert there.waiting("default", within=5) == 0
+    there.send("default", [uuid4() for _ in range(3)], within=5)
+    assert there.waiting("default", within=5) == 3
+
+
+def test_a_queue_that_is_gone_is_declared_again_and_the_third_time_told_c08(
+    rabbitmq: servers.RabbitMQ, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    empty_queue(rabbitmq.url)
+    away = publishing.publisher(app_on(rabbitmq.url))
+    told: list[str] = []
+    monkeypatch.setattr(publishing.log, "error", lambda event, **_: told.append(event))
+    away.send("default", [RUN], within=5)
+    for alarms in (0, 0, 1):
+        away._channel("default", 5).queue_delete("default")
+        with pytest.raises(BrokerAway) as raised:
+            away.send("default", [RUN], within=5)
+        assert isinstance(raised.value.__cause__, publishing.Unroutable)
+        assert len(told) == alarms
+    away.send("default", [RUN], within=5)
+    assert away.waiting("default", within=5) == 1
+    away.close()
 
 
 def test_the_broker_decides_which_publisher() -> None:

@@ -54,7 +54,7 @@ def play(case: Case, url: str, target: ExampleTarget) -> None:
             assert _left(jobs, target) == before, "it woke up and did harm"
     assert stage.forked(heal).wait() == 0
     for job in jobs:
-        _check(case, job, target)
+        check(case, job, target)
 
 
 # ── the cast ─────────────────────────────────────────────────────────────────────────────
@@ -106,7 +106,8 @@ def _left(jobs: list[Job], target: ExampleTarget) -> list[Any]:
     return [*runs.values_list(*columns), requests]
 
 
-def _check(case: Case, job: Job, target: ExampleTarget) -> None:
+def check(case: Case, job: Job, target: ExampleTarget) -> None:
+    """Compare what is left of the job with what is right after this strike."""
     run = Run.objects.get(job=job)  # the moment has this one
     right = case.right
     acted, calls = target.entries(run.key, "acted"), target.entries(run.key, "in")

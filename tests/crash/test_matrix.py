@@ -25,6 +25,7 @@ from tests.crash.stage import QUEUES, Played
 from tests.crash.table import POINTS, Case, cases
 from tests.story.processes import ExampleTarget
 
+OF_THE_OUTBOX = ("tell.", "dead.before_notify")  # C26: tests/runs/test_notify.py
 _A_WHILE = {"intent.commit_unknown", "intent.after_commit"}  # before the effect: fenced by time
 
 
@@ -36,7 +37,8 @@ def test_what_is_left_after_a_strike_is_right(
 
 
 def test_every_point_of_the_code_is_in_the_matrix() -> None:
-    assert set(POINTS) == faults.POINTS
+    elsewhere = {point for point in faults.POINTS if point.startswith(OF_THE_OUTBOX)}
+    assert set(POINTS) == faults.POINTS - elsewhere
 
 
 def play(case: Case, url: str, target: ExampleTarget) -> None:

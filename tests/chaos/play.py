@@ -160,7 +160,7 @@ def judged(
 
 def _strayed(stage: Stage) -> list[str]:
     """Runs whose logged transitions are no walk of the picture of a run's life."""
-    report = conformance.of_logs(host.log for host in stage.hosts)
+    report = conformance.of_logs([stage.own_log, *(host.log for host in stage.hosts)])
     return [f"no walk: {run}: {lines}" for run, lines in report.unexplained.items()]
 
 

@@ -109,6 +109,11 @@ class Stage:
         return self.folder / "ledger.jsonl"
 
     @property
+    def own_log(self) -> Path:
+        """What the product's rules log where this process calls them."""
+        return self.folder / "people.log"
+
+    @property
     def database_url(self) -> str:
         assert self.database is not None
         return self.database.url
@@ -227,7 +232,10 @@ class Stage:
         import django
 
         django.setup()
-        logging.disable(logging.INFO)  # our own lines; the processes write theirs
+        # What people do here is told beside what the processes tell.
+        for handler in logging.getLogger().handlers:
+            if isinstance(handler, logging.StreamHandler):
+                handler.setStream(self.own_log.open("a", buffering=1))
 
     def ask(self, statement: str, *values: Any, within: float = 60) -> list[tuple[Any, ...]]:
         """Rows of the database itself, past every line; while it is down, once it is back."""

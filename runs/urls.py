@@ -17,6 +17,7 @@ from runs import (
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("more/", views.more, name="more"),
     path("jobs/", views.jobs, name="jobs"),
     path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),
     path("jobs/<uuid:job_id>/run-now/", action_views.run_now, name="job-run-now"),

@@ -32,6 +32,13 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_GET
+def more(request: HttpRequest) -> HttpResponse:
+    """The pages that have no place at the edge of a narrow screen."""
+    return render(request, "runs/more.html")
+
+
+@page
+@require_GET
 def jobs(request: HttpRequest) -> HttpResponse:
     """The jobs of this person's teams, each with what became of it last."""
     asked = JobFilter(request.GET, teams=_teams(request))

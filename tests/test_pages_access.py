@@ -32,6 +32,7 @@ class Rule:
 PAGES = {
     "reader-zone": Rule("viewer", "viewer"),
     "home": Rule("viewer", "viewer"),  # leads on, whatever the method
+    "more": Rule("viewer", None),
     "jobs": Rule("viewer", None),
     "job": Rule("viewer", None),
     "job-new": Rule("editor", "editor"),
@@ -99,6 +100,7 @@ LISTS = {
     "review-many",
     "reader-zone",
     "home",
+    "more",
     "jobs",
     "runs",
     "review",

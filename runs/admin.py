@@ -13,6 +13,7 @@ from jobs.read_only_admin import ReadOnlyAdmin
 from runs.models import (
     Approval,
     Attempt,
+    AuditReport,
     Backfill,
     Beat,
     Channel,
@@ -22,6 +23,7 @@ from runs.models import (
     Installation,
     Message,
     ProbeAnswer,
+    ReceiptKey,
     Replay,
     ReplayItem,
     ReviewClaim,
@@ -64,6 +66,22 @@ class RunAdmin(ReadOnlyAdmin):
     def masked(self, run: Run) -> dict[str, Any]:
         """What it calls, secrets masked."""
         return masked_target(run.snapshot)
+
+
+@admin.register(AuditReport)
+class AuditReportAdmin(ReadOnlyAdmin):
+    """What the daily audits found, newest first."""
+
+    list_display = ("team", "made_at", "since", "until", "jobs", "due", "runs", "skipped")
+    list_select_related = ("team",)
+
+
+@admin.register(ReceiptKey)
+class ReceiptKeyAdmin(ReadOnlyAdmin):
+    """The keys that sign receipts, newest first; their private halves are not shown."""
+
+    list_display = ("public", "created_at")
+    fields = ("public", "created_at")
 
 
 @admin.register(Attempt)

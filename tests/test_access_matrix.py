@@ -126,6 +126,7 @@ REVIEWS = ("api-review", "api-review-claim", "api-review-release", "api-review-p
 STATES = {
     **dict.fromkeys(("api-run-decide", "api-approval", *REVIEWS), State.REVIEW),
     "api-run-cancel": State.CLAIMED,
+    "api-key-step": State.RUNNING,
 }
 
 

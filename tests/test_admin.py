@@ -22,6 +22,7 @@ from jobs.models import Asked, Due, Job, Membership, Team, Token, User
 from runs.models import (
     Approval,
     Attempt,
+    AuditReport,
     Beat,
     Decision,
     Delivery,
@@ -29,6 +30,7 @@ from runs.models import (
     Installation,
     Message,
     ProbeAnswer,
+    ReceiptKey,
     ReviewClaim,
     Run,
     Tombstone,
@@ -100,6 +102,9 @@ def one_of_each(team: Team, staff: User) -> None:
     Beat.objects.create(name="b", host="h", pid=1, tzdata="2026.1", started_at=now, seen_at=now)
     make.backfill(job)
     make.replay(job)
+    counts = dict.fromkeys(("jobs", "due", "runs", "skipped", "pruned"), 1)
+    AuditReport.objects.create(team=team, made_at=now, since=now, until=now, **counts)
+    ReceiptKey.objects.create(public="p", private="sealed:k", created_at=now)
     holds.begin(team, "A move.", by=staff)
     Installation.objects.create(identity="1/2", timeline=1, pulse=1, seen_at=now)
     Tombstone.objects.create(job=job, due_at=now, ending="SUCCEEDED")

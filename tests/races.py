@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import os
+import signal
+import tempfile
+import time
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -25,7 +29,16 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
     racers = _racers(connection.settings_dict["NAME"])[: len(calls)]
     for racer, call in zip(racers, calls, strict=True):
         racer.begin(call, of=len(calls))
-    return [racer.outcome() for racer in racers]
+    try:
+        return [racer.outcome() for racer in racers]
+    except Hangs as error:
+        where = "\n".join(racer.end() for racer in _racers(connection.settings_dict["NAME"]))
+        _racers.cache_clear()  # the next race has new ones
+        raise Hangs(f"{error}; the racers stood at:\n{where}") from None
+
+
+class Hangs(AssertionError):
+    """A call came to no outcome within a minute."""
 
 
 @cache
@@ -38,20 +51,35 @@ def _racers(database: str) -> list[_Racer]:
 class _Racer:
     def __init__(self, starts: dict[int, Any]) -> None:
         self._pipe, child = _processes.Pipe()
-        process = _processes.Process(target=_serve, args=(child, starts), daemon=True)
-        process.start()
+        self._stack = tempfile.TemporaryFile("w+")  # noqa: SIM115 — lives as long as the racer
+        given = (child, starts, self._stack)
+        self._process = _processes.Process(target=_serve, args=given, daemon=True)
+        self._process.start()
         child.close()
 
     def begin(self, call: Callable[[], Any], *, of: int) -> None:
         self._pipe.send((call, of))
 
     def outcome(self) -> Any:
-        assert self._pipe.poll(_LONGEST), "no outcome: it hangs"
+        if not self._pipe.poll(_LONGEST):
+            raise Hangs("no outcome: it hangs")
         found, kind, text = self._pipe.recv()
         return found if kind is None else _exception(kind, text)
 
+    def end(self) -> str:
+        """Kill it; where it stood."""
+        os.kill(self._process.pid or 0, signal.SIGUSR1)
+        deadline = time.monotonic() + 5
+        while not self._stack.tell() and time.monotonic() < deadline:
+            time.sleep(0.05)
+            self._stack.seek(0, os.SEEK_END)
+        self._stack.seek(0)
+        self._process.kill()
+        return self._stack.read()
 
-def _serve(pipe: Any, starts: dict[int, Any]) -> None:
+
+def _serve(pipe: Any, starts: dict[int, Any], stack: Any) -> None:
+    faulthandler.register(signal.SIGUSR1, file=stack, all_threads=True)
     _inherited.append(connection.connection)
     connection.connection = None
     while True:

@@ -95,7 +95,7 @@ def test_a_job_from_its_first_letter_to_its_first_run(page: Page) -> None:
 
     # What is missing is named; what was typed stays.
     page.get_by_label("Name", exact=True).fill("settle")
-    page.get_by_label("URL").fill("https://ledger.example/settle")
+    page.get_by_label("URL", exact=True).fill("https://ledger.example/settle")
     page.get_by_role("button", name="Register").click()
     expect(page.locator("#id_idempotent_error")).to_contain_text("repeated without harm")
     expect(page.get_by_label("Expression", exact=True)).to_have_value("0 18 * * 1-5")

@@ -59,13 +59,14 @@ def test_a_claim_and_backfills_of_the_same_moments_make_one_run_of_each(overlap:
     for _ in range(ROUNDS):
         catch_up = {"policy": "all", "window": 86_400, "limit": 100}
         job, now = minutely(overlap=overlap, catch_up=catch_up), clock.now()
-        newest = now.replace(second=0, microsecond=0)
+        # Late for certain: one that is due just now is no catch-up, and gives way by `overlap`.
+        newest = now.replace(second=0, microsecond=0) - MINUTE
         of = begin(job, newest - 4 * MINUTE, newest, max_active=5)
         overdue(job, newest - 4 * MINUTE)
         more = partial(backfill.advance, of.id)
         assert failures(at_once(partial(take, job), more, more, more)) == []
         found = runs_of(job)
-        # A minute that has begun meanwhile is the claim's alone.
+        # The minute after it is the claim's alone.
         up_to_newest = {at for at in found if at is not None and at <= newest}
         assert up_to_newest == {newest - n * MINUTE for n in range(5)}
         assert set(found.values()) == {1}

@@ -6,7 +6,6 @@ before any of its runs in review goes again. The replay of many is asked for in 
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +22,6 @@ from runs.models.review import APPROVED, OVERTAKEN, PENDING, REFUSED, WITHDRAWN
 from runs.states import State
 
 RUN_AGAIN = "run_again"
-LASTS = timedelta(hours=24)
 
 log = structlog.get_logger("onebeat.review")
 
@@ -104,7 +102,7 @@ def _recorded(run: Run, asked: dict[str, Any], *, note: str, by: User) -> Approv
         note=note,
         by=by,
         at=Now(),
-        expires_at=Now() + LASTS,
+        expires_at=Now() + decisions.SECOND_WITHIN,
     )
     approval.refresh_from_db()
     return approval

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from runs import release, transitions
 from runs.models import Decision, Run
 from runs.states import State
 
+SECOND_WITHIN = timedelta(hours=24)  # a second person answers; then it is to be asked for anew
 DECIDED = "Decided: "  # how the reason of a run begins that a person has moved out of review
 
 # What a run forgets that is sent once more: its failures, a request to stop it, and a leave.

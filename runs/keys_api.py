@@ -16,6 +16,7 @@ from jobs.definitions import Problem
 from jobs.problems import BadRequest, Conflict, NoSuch, Unprocessable
 from jobs.roles import Act
 from runs import steps
+from runs.decide_door import runs_of
 from runs.models import IdempotencyKey, Run
 from runs.steps import Step
 
@@ -58,9 +59,8 @@ class StepDoor(Door):
 def _run_of(request: Request, key: str, act: Act) -> Run:
     """The run that has begun with this key, if it is the team's; Http404 otherwise."""
     row = IdempotencyKey.objects.filter(key=key, step="").values_list("run_id", flat=True)
-    mine = Run.objects.where(access.person(request).id, Act.READ)
-    here = mine.filter(id__in=row, job__team_id=access.team_id(request))
-    found: Run | None = here.select_related(None).only("id", "attempt").first()
+    here = runs_of(request).filter(id__in=row)
+    found = here.select_related(None).only("id", "attempt").first()
     if found is None:
         raise Http404
     access.team(request, act)

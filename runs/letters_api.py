@@ -23,8 +23,9 @@ from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
 from runs import api_shapes, dead_letters, letters_shapes, replay_batch
 from runs.dead_letters import MOST, Choice, Differs, Group
+from runs.decide_door import runs_of
 from runs.decisions import NoteMissing
-from runs.models import Replay, Run
+from runs.models import Replay
 from runs.models.replay import MOST_PER_MINUTE
 from runs.states import State
 
@@ -37,7 +38,7 @@ class GroupsDoor(Door):
     def get(self, request: Request) -> Response:
         """The groups of `?job=`, of `?team=`, what died last first."""
         asked.parameters(request, ("job", "team", *paging.PARAMETERS))
-        rows = _runs(request)
+        rows = runs_of(request)
         if (job_id := asked.identifier(request, "job")) is not None:
             rows = rows.filter(job_id=job_id)
         if (slug := asked.slug(request, "team")) is not None:
@@ -54,7 +55,7 @@ class GroupDoor(Door):
         """The group, and its dead runs, the oldest first."""
         asked.parameters(request, paging.PARAMETERS)
         group = _group(request, group_id, Act.READ)
-        rows = _runs(request).select_related(None).only(*api_shapes.COLUMNS)
+        rows = runs_of(request).select_related(None).only(*api_shapes.COLUMNS)
         dead = rows.filter(error_group=group.id, state=State.DEAD)
         answer = paging.page(request, dead, ("id",), api_shapes.of_run)
         answer.data = {"group": letters_shapes.of_group(group), **answer.data}
@@ -218,14 +219,8 @@ def _said(request: Request) -> Iterator[None]:
         raise Conflict(str(there), replay=at, state=there.replay.state) from None
 
 
-def _runs(request: Request) -> QuerySet[Run]:
-    rows = Run.objects.where(access.person(request).id, Act.READ)
-    found: QuerySet[Run] = rows.filter(job__team_id=access.team_id(request))
-    return found
-
-
 def _group(request: Request, group_id: UUID, act: Act) -> Group:
-    found = dead_letters.group(_runs(request), group_id)
+    found = dead_letters.group(runs_of(request), group_id)
     if found is None:
         raise Http404
     access.team(request, act)

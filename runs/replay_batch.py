@@ -6,7 +6,6 @@ or done.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,13 +16,12 @@ from django.db.models.functions import Now
 
 from jobs import clock, editing
 from jobs.models import Job, User
-from runs import error_groups
+from runs import decisions, error_groups
 from runs.dead_letters import MOST, Choice
 from runs.models import Replay, ReplayItem, Run
 from runs.models.replay import NOT_OVER, Going, Result
 from runs.states import State
 
-LASTS = timedelta(hours=24)  # that a replay waits for a second person
 _TOO_OLD = "Nobody approved it in time. Ask again."
 
 log = structlog.get_logger("onebeat.replay")
@@ -116,7 +114,7 @@ def _set_asked(replay: Replay) -> None:
 def _forget_old_requests(group: UUID) -> None:
     """What nobody approved in time is in nobody's way."""
     Replay.objects.filter(
-        error_group=group, state=Going.ASKED, created_at__lt=Now() - LASTS
+        error_group=group, state=Going.ASKED, created_at__lt=Now() - decisions.SECOND_WITHIN
     ).update(state=Going.CANCELLED, reason=_TOO_OLD, finished_at=Now())
 
 
@@ -186,7 +184,7 @@ def approve(replay_id: UUID, *, by: User | None) -> Replay:
         replay = _locked(replay_id)
         if replay.state != Going.ASKED:
             return replay
-        if replay.created_at < clock.now() - LASTS:
+        if replay.created_at < clock.now() - decisions.SECOND_WITHIN:
             raise Over(replay)
         if by is None or by.id == replay.by_id:
             raise NotYours(replay)

@@ -51,6 +51,7 @@ def _racers(database: str) -> list[_Racer]:
 class _Racer:
     def __init__(self, starts: dict[int, Any]) -> None:
         self._pipe, child = _processes.Pipe()
+        self._starts = starts  # a Process forgets them, and others would get their memory
         self._stack = tempfile.TemporaryFile("w+")  # noqa: SIM115 — lives as long as the racer
         given = (child, starts, self._stack)
         self._process = _processes.Process(target=_serve, args=given, daemon=True)

@@ -56,6 +56,9 @@ PINNED: dict[str, Any] = {
     "task_create_missing_queues": False,  # a message to a queue nobody serves would lie there
     "enable_utc": True,
     "timezone": "UTC",
+    # Tasks that Celery closes the database's connection after: never, or each run would open one
+    # of its own. runs/tasks.py closes those that are old or broken.
+    "CELERY_DB_REUSE_MAX": sys.maxsize,
 }
 
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
 from typing import TypeVar
 from uuid import UUID, uuid4
 
 import structlog
 from django.conf import settings
-from django.db import transaction
-from django.db.models.functions import Now
+from django.db import connection, transaction
 
+from jobs.json_values import json_text
 from runs import persist, reports, settle, start
 from runs.calls import prepare
 from runs.faults import fault
@@ -96,8 +95,14 @@ _STOPPED_IN_TIME = Outcome(
 _NOT_BEGUN = Outcome(Kind.NOT_SENT, Effect.NONE, "Its lease ran out before the first byte.")
 
 
+_CALLED = (  # the columns that a call is prepared from: a run's row, and its job's, are wide
+    *("key", "due_at", "attempt", "snapshot", "timeout", "completion", "refusal_codes"),
+    *("follow_redirects", "job__signing_secret", "job__periodic_task_id"),
+)
+
+
 def _read(grant: Grant) -> Run:
-    return Run.objects.select_related("job").get(id=grant.run_id)
+    return Run.objects.select_related("job").only(*_CALLED).get(id=grant.run_id)
 
 
 def _asked_to_stop(grant: Grant) -> bool:
@@ -123,27 +128,38 @@ def _withdraw(grant: Grant) -> None:
             Attempt.objects.filter(run_id=grant.run_id, number=grant.token).update(intent_at=None)
 
 
-def _intend(grant: Grant, sent: dict[str, object], callback_digest: str = "") -> bool:
-    margin = timedelta(seconds=settings.LEASE / 3)
+_INTEND = """
+with won as (
+  update runs_run set intent_at = statement_timestamp()
+   where id = %(run)s and attempt = %(token)s and lease_id = %(lease)s and state = 'RUNNING'
+     and intent_at is null and stop_asked_at is null
+     and lease_until > statement_timestamp() + %(margin)s * interval '1 second'
+  returning id, attempt)
+update runs_attempt a
+   set intent_at = statement_timestamp(), sent = %(sent)s::jsonb, callback_digest = %(callback)s
+  from won
+ where a.run_id = won.id and a.number = won.attempt
+returning a.id
+"""
 
+
+def _intend(grant: Grant, sent: dict[str, object], callback_digest: str = "") -> bool:
     def write() -> bool:
-        with transaction.atomic():
-            now = Now()
-            won = Run.objects.filter(
-                id=grant.run_id,
-                attempt=grant.token,
-                lease_id=grant.lease_id,
-                state=State.RUNNING,
-                intent_at=None,
-                stop_asked_at=None,
-                lease_until__gt=now + margin,
-            ).update(intent_at=now)
-            if won:
-                Attempt.objects.filter(run_id=grant.run_id, number=grant.token).update(
-                    intent_at=now, sent=sent, callback_digest=callback_digest
-                )
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(
+                _INTEND,
+                {
+                    "run": grant.run_id,
+                    "token": grant.token,
+                    "lease": grant.lease_id,
+                    "margin": settings.LEASE / 3,
+                    "sent": json_text(sent),
+                    "callback": callback_digest,
+                },
+            )
+            won = cursor.fetchone() is not None
         fault("intent.commit_unknown")
-        return bool(won)
+        return won
 
     def written() -> bool:
         return Run.objects.filter(

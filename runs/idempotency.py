@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 from django.db import connection
 from django.db.models.expressions import RawSQL
 
+from jobs.json_values import json_text
 from jobs.schedules import canonical_instant
 from runs.models import IdempotencyKey
 
@@ -20,6 +21,7 @@ KEPT = """(select greatest(interval '60 days', interval '2 seconds' * greatest(
   r.cap * r.max_attempts, r.deadline, j.decide_by, j.catch_up_window))
   from runs_run r join jobs_job j on j.id = r.job_id where r.id = {run})"""
 _KEPT = f"coalesce({KEPT.format(run='%(run)s')}, interval '60 days')"
+_EXPIRES = f"coalesce({KEPT.format(run='runs_idempotencykey.run_id')}, interval '60 days')"
 
 
 def key_of_moment(job_id: UUID, due_at: datetime) -> str:
@@ -71,17 +73,22 @@ def held_by(key: str, holder: int) -> bool:
     return own.filter(state="held").exists()
 
 
+_FINISH = f"""
+update runs_idempotencykey
+   set state = 'done', answer = %(answer)s::jsonb, expires_at = now() + {_EXPIRES}
+ where key = %(key)s and step = '' and holder = %(holder)s
+"""  # noqa: S608 — words of our own
+
+
 def finish(key: str, holder: int, answer: dict[str, Any]) -> None:
     """The effect is done: the answer stays with the key until it expires."""
-    IdempotencyKey.objects.filter(key=key, step="", holder=holder).update(
-        state="done", answer=answer, expires_at=expiry()
-    )
+    with connection.cursor() as cursor:
+        cursor.execute(_FINISH, {"key": key, "holder": holder, "answer": json_text(answer)})
 
 
 def expiry() -> RawSQL:
     """When a key that is told of now expires, for an update of its row."""
-    own = KEPT.format(run="runs_idempotencykey.run_id")
-    return RawSQL(f"now() + coalesce({own}, interval '60 days')", ())  # noqa: S611 — our words
+    return RawSQL(f"now() + {_EXPIRES}", ())  # noqa: S611 — our words
 
 
 _SETTLED = f"""

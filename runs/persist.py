@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TypeVar
 
 import structlog
 from django.db import InterfaceError, InternalError, OperationalError, connection, connections
+
+from runs.hang_watch import HangWatch
 
 log = structlog.get_logger("onebeat.database")
 _Value = TypeVar("_Value")
@@ -58,24 +58,20 @@ def _whether_or_not(write: Callable[[], _Value], read: Callable[[], _Value | Non
     return answer or read() or answer
 
 
-@contextmanager
-def no_longer_than(seconds: float) -> Iterator[None]:
+def no_longer_than(seconds: float) -> AbstractContextManager[None]:
     """Cut this thread's connection where the block takes longer: a server, or a network, that
     hangs would be waited for without end. Who waits for its answer gets an OperationalError."""
     mine = connections[connection.alias]
-    timer = threading.Timer(seconds, lambda: _cut(mine.connection))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+    return _watch.limit(seconds, lambda: mine.connection)
 
 
-def _cut(raw: Any) -> None:
-    with (
-        suppress(Exception),  # there is none, or it has ended meanwhile
-        socket.socket(fileno=os.dup(raw.fileno())) as line,
-    ):
-        log.warning("database.hangs")
-        line.shutdown(socket.SHUT_RDWR)
+_watch = HangWatch()
+
+
+def _watch_anew() -> None:
+    """A forked process has the watch's memory, and not its thread."""
+    global _watch
+    _watch = HangWatch()
+
+
+os.register_at_fork(after_in_child=_watch_anew)

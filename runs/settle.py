@@ -11,12 +11,14 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Min
 from django.db.models.functions import Now
 
 from jobs import clock, editing
+from jobs.json_values import json_text
 from jobs.models import Job
+from jobs.models.job import TAKES_TURNS
 from runs import error_groups, idempotency, release, transitions, verdicts
 from runs.faults import fault
 from runs.models import Attempt, Run
@@ -44,9 +46,18 @@ def attempt(run_id: UUID, token: int, outcome: Outcome) -> State | None:
     return moved or _too_late(run_id, token, outcome)
 
 
+# The columns that a verdict hangs on, and no more: a run's row, and its job's, are wide.
+_WEIGHED = f"""
+select r.id, r.job_id, r.key, r.attempt, r.failures, r.max_attempts, r.backoff, r.cap,
+       r.idempotent, r.effect, r.retry_unsent, r.deadline, r.lease_until, r.intent_at,
+       r.accepted_at, r.stop_asked_at, {TAKES_TURNS} as takes_turns
+  from runs_run r join jobs_job j on j.id = r.job_id
+ where r.id = %s and r.attempt = %s and r.state = 'RUNNING'
+"""  # noqa: S608 — words of our own
+
+
 def _running(run_id: UUID, token: int) -> Run | None:
-    running = Run.objects.filter(id=run_id, attempt=token, state=State.RUNNING)
-    return running.select_related("job").first()
+    return next(iter(Run.objects.raw(_WEIGHED, [run_id, token])), None)
 
 
 def _settled(run: Run, outcome: Outcome) -> State | None:
@@ -97,7 +108,7 @@ def _asked_for(run: Run) -> float:
 def _in_turn(run: Run) -> Job | None:
     """The run's job, locked, where its runs may be in one another's way. The lock on the job
     comes before any on a run."""
-    return release.lock(run.job_id) if run.job.takes_turns else None
+    return release.lock(run.job_id) if run.takes_turns else None
 
 
 def _let_others_go(job: Job | None, state: State) -> None:
@@ -192,16 +203,26 @@ def _group(run: Run, verdict: Verdict) -> dict[str, Any]:
     return {"error_group": error_groups.group_of(run.job_id, verdict.reason)}
 
 
+_END_ATTEMPT = """
+update runs_attempt
+   set ended_at = statement_timestamp(), lease_until = %(lease_until)s, outcome = %(outcome)s,
+       effect = %(effect)s, reason = %(reason)s, answer = coalesce(%(answer)s::jsonb, answer)
+ where run_id = %(run)s and number = %(token)s and ended_at is null
+"""
+
+
 def _end_attempt(run: Run, outcome: Outcome) -> None:
-    answer = {"answer": outcome.answer} if outcome.answer else {}  # else what came before stays
-    Attempt.objects.filter(run_id=run.id, number=run.attempt, ended_at=None).update(
-        ended_at=Now(),
-        lease_until=run.lease_until,
-        outcome=outcome.kind,
-        effect=outcome.effect,
-        reason=outcome.reason,
-        **answer,
-    )
+    values: dict[str, Any] = {
+        "run": run.id,
+        "token": run.attempt,
+        "lease_until": run.lease_until,
+        "outcome": outcome.kind,
+        "effect": outcome.effect,
+        "reason": outcome.reason,
+        "answer": json_text(outcome.answer) if outcome.answer else None,  # what was there stays
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_END_ATTEMPT, values)
 
 
 def _too_late(run_id: UUID, token: int, outcome: Outcome) -> State | None:

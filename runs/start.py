@@ -18,7 +18,7 @@ from jobs.models import Job
 from runs import idempotency, overlap, release, transitions
 from runs.faults import fault
 from runs.lease import Grant
-from runs.models import Attempt, Run
+from runs.models import Run
 from runs.states import STARTABLE, State
 
 log = structlog.get_logger("onebeat.run")
@@ -39,19 +39,26 @@ _HELD = """
               and h.began_at > coalesce(r.let_past_at, '-infinity'))
 """
 _START = f"""
-update runs_run r
-   set state = 'RUNNING', passed = runs_passed(passed, 'RUNNING', clock_timestamp(), %(worker)s),
-       attempt = attempt + 1, lease_id = %(lease)s,
-       lease_until = clock_timestamp() + %(length)s * interval '1 second',
-       started_at = clock_timestamp(), intent_at = null, accepted_at = null,
-       send_at = null
- where r.id = %(run)s and r.state = any(%(startable)s)
-   and r.stop_asked_at is null
-   and (r.not_before is null or r.not_before <= clock_timestamp())
-   and (r.state <> 'RETRYING' or r.send_at <= clock_timestamp())
-   and exists (select 1 from jobs_job j where j.id = r.job_id and j.deleted_at is null
-                  and not ({_TOO_LATE}) and not ({_HELD}))
-returning attempt, timeout, key, snapshot, started_at
+with won as (
+  update runs_run r
+     set state = 'RUNNING',
+         passed = runs_passed(passed, 'RUNNING', clock_timestamp(), %(worker)s),
+         attempt = attempt + 1, lease_id = %(lease)s,
+         lease_until = clock_timestamp() + %(length)s * interval '1 second',
+         started_at = clock_timestamp(), intent_at = null, accepted_at = null,
+         send_at = null
+   where r.id = %(run)s and r.state = any(%(startable)s)
+     and r.stop_asked_at is null
+     and (r.not_before is null or r.not_before <= clock_timestamp())
+     and (r.state <> 'RETRYING' or r.send_at <= clock_timestamp())
+     and exists (select 1 from jobs_job j where j.id = r.job_id and j.deleted_at is null
+                    and not ({_TOO_LATE}) and not ({_HELD}))
+  returning id, attempt, timeout, key, snapshot, started_at),
+made as (
+  insert into runs_attempt (run_id, number, lease_id, worker, started_at,
+                            outcome, effect, reason, sent, answer)
+  select id, attempt, %(lease)s, %(worker)s, started_at, '', '', '', '{{}}', '{{}}' from won)
+select attempt, timeout, key, snapshot from won
 """  # noqa: S608 — words of our own
 
 
@@ -77,10 +84,7 @@ def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | N
         if row is None:
             _settle_if_unwanted(run_id)
             return None
-        token, timeout, key, snapshot, started_at = row
-        Attempt.objects.create(
-            run_id=run_id, number=token, lease_id=lease_id, worker=worker, started_at=started_at
-        )
+        token, timeout, key, snapshot = row
         free = idempotency.take(key, run_id=run_id, holder=token, payload=snapshot)
     fault("start.commit_unknown")
     transitions.told(State.RUNNING, [run_id], token=token, worker=worker)

@@ -14,6 +14,8 @@ from jobs.models.team import Team
 from jobs.overlaps import OVERLAPS
 from jobs.roles import Act
 
+TAKES_TURNS = "(j.overlap <> 'allow' or j.block_on_review)"  # of a job `j`, in SQL
+
 
 class JobQuerySet(models.QuerySet["Job"]):
     def where(self, user_id: int | None, act: Act = Act.READ) -> Self:
@@ -159,7 +161,7 @@ class Job(models.Model):
 
     @property
     def takes_turns(self) -> bool:
-        """Whether its runs may be in one another's way at all."""
+        """Whether its runs may be in one another's way at all: `TAKES_TURNS`, in Python."""
         return self.serial or self.block_on_review
 
     @property

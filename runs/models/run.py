@@ -122,6 +122,7 @@ class Run(models.Model):
     job_id: UUID
     backfill_id: UUID | None
     hold_id: UUID | None
+    takes_turns: bool  # its job's, where a query has read it with the run
     objects: ClassVar[models.Manager[Run]] = RunQuerySet.as_manager()
 
     class Meta:

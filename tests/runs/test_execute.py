@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
 
+from config.celery import app
 from jobs import clock, editing, task_registry
 from jobs.task_registry import NotYet, Refused, current_run
 from runs import calls, execute, idempotency, rescue, settle, start
@@ -64,6 +67,25 @@ def test_a_run_succeeds_and_run_key_and_attempt_tell_the_same(
     assert attempt.intent_at is not None
     key = IdempotencyKey.objects.get()
     assert (key.key, key.step, key.state, key.answer) == (run.key, "", "done", attempt.answer)
+
+
+def test_a_run_costs_its_worker_nine_statements(handler: Callable[[Handler], None]) -> None:
+    """Each is a round trip: one for every run of an installation is a worker more or less."""
+    handler(lambda: None)
+    run = waiting(overlap="allow", block_on_review=False)
+    with CaptureQueriesContext(connection) as asked:
+        carried_out(run)
+    own = [query["sql"] for query in asked if not query["sql"].startswith(("SAVEPOINT", "RELEASE"))]
+    assert len(own) - 1 <= 9, own  # the last one is this test's own
+
+
+def test_a_task_that_ends_leaves_its_process_the_connection() -> None:
+    """One for each run would cost the server more than the run does."""
+    connection.ensure_connection()
+    own = connection.connection
+    import_module("celery.fixups.django").DjangoWorkerFixup(app).close_database()
+    assert connection.connection is own
+    assert not own.closed
 
 
 def test_the_intent_is_committed_before_the_effect_and_the_handler_knows_its_run(

@@ -93,7 +93,7 @@ def set_up_django(**_: Any) -> None:
 with _in_one_line():
     queues = settings.QUEUES  # the first look at the settings reads them all
 pgmq_transport.register()
-app = celery.Celery("onebeat")
+app = celery.Celery("onebeat", amqp="config.reconnect:Amqp")
 app.conf.update(
     PINNED,
     task_queues=[Queue(name, routing_key=name, queue_arguments=_QUEUE) for name in queues],

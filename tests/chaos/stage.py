@@ -98,6 +98,7 @@ class Stage:
     broker_name: str
     seed: int
     times: Mapping[str, str] = field(default_factory=lambda: FAST)
+    straight: bool = False  # whether the processes call the servers past the lines
     hosts: list[Host] = field(default_factory=list)
     restarts: int = 0  # processes that had ended by themselves
     database: embedded.Server | None = None
@@ -145,11 +146,15 @@ class Stage:
         return host
 
     def through(self, line: Proxy) -> str:
+        if self.straight:
+            return self.database_url
         return f"postgresql://onebeat@127.0.0.1:{line.port}/onebeat"
 
     @property
     def broker_url(self) -> str:
-        """The broker's address behind the broker line."""
+        """The broker's address, behind the broker line."""
+        if self.straight:
+            return self.broker.url if self.broker else brokers.pgmq_url(self.database_url)
         port = self.broker_line.port
         return {
             "rabbitmq": f"amqp://guest:guest@127.0.0.1:{port}//",
@@ -267,6 +272,7 @@ def opened(
     *,
     times: Mapping[str, str] = FAST,
     quiet_target: bool = False,
+    straight: bool = False,
 ) -> Iterator[Stage]:
     """A stage without any process of the product yet. SystemExit where the broker is missing."""
     if broker != "pgmq" and (reason := servers.missing(broker)):
@@ -274,7 +280,7 @@ def opened(
     if reason := servers.missing(_LIBFAKETIME):
         raise SystemExit(f"{reason}: install it.")
     (folder / "database").mkdir(parents=True)
-    stage = Stage(folder, broker, seed, times)
+    stage = Stage(folder, broker, seed, times, straight)
     with ExitStack() as stack:
         stage.open(stack, quiet_target=quiet_target)
         yield stage

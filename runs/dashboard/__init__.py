@@ -1,0 +1,1 @@
+"""What the dashboard shows of jobs and runs together: one module for each thing on a page."""

@@ -1,0 +1,101 @@
+"""What is the matter with a job: one rule for the Overview, the list of jobs and the API.
+
+Each is a condition that the database works out. Runs that are under way or rest are found by the
+partial indexes on them, the newest outcome of a job by `runs_of_a_job`; history is never read.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from django.db.models import (
+    DateTimeField,
+    DurationField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
+from django.db.models.functions import Greatest, Now
+from django.db.models.lookups import LessThan
+
+from jobs.models import Due, Hold
+from runs.models import Run
+from runs.states import State
+
+OUTCOMES = (State.SUCCEEDED, State.CLOSED, State.DEAD, State.REVIEW)  # the runs that tell
+BAD = (State.DEAD, State.REVIEW)
+_UNFINISHED = (State.REVIEW, State.DEAD, State.RETRYING)
+
+Rows = TypeVar("Rows", bound=QuerySet[Any])
+
+
+def failing(jobs: Rows) -> Rows:
+    """The jobs whose newest run with an outcome died or is in review. What a person closed since,
+    or what has succeeded since, tells otherwise."""
+    found: Rows = with_outcome(jobs).filter(outcome__in=BAD)
+    return found
+
+
+def with_outcome(jobs: Rows) -> Rows:
+    """The jobs, each with the state of its newest run that has an `outcome`; None before that."""
+    newest = Run.objects.filter(job=OuterRef("pk"), state__in=OUTCOMES).order_by("-id")
+    found: Rows = jobs.annotate(outcome=Subquery(newest.values("state")[:1]))
+    return found
+
+
+def late(jobs: Rows) -> Rows:
+    """The jobs of which something is due and has not started within their `late_after`."""
+    found: Rows = jobs.filter(is_late())
+    return found
+
+
+def is_late() -> Q:
+    """Of a job: a run of it is late, or its moment is and has no run yet."""
+    return Q(id__in=late_runs(Run.objects.all()).order_by().values("job_id")) | (
+        Q(id__in=overdue(Due.objects.all()).values("job_id"))
+    )
+
+
+def late_runs(runs: Rows) -> Rows:
+    """Those that have not started so long after their moment; one that waits for a hold waits
+    because somebody said so. The same as runs/outbox.py tells of."""
+    unstarted = Q(state__in=(State.CLAIMED, State.ENQUEUED)) | Q(state=State.WAITING, hold=None)
+    found: Rows = runs.filter(
+        unstarted, attempt=0, due_at__isnull=False, job__deleted_at=None
+    ).filter(_past(Greatest(F("due_at"), F("not_before"))))
+    return found
+
+
+def overdue(dues: Rows) -> Rows:
+    """The moments so long behind that no beat has claimed; the end of a pause is none."""
+    found: Rows = dues.filter(job__paused=False, at__lt=Now()).filter(_past(F("at")))
+    return found
+
+
+def rests() -> Q:
+    """Of a job: a run of it needs a person, or goes on after a failure."""
+    found = Q()
+    for state in _UNFINISHED:  # one partial index each
+        found |= Q(id__in=Run.objects.filter(state=state).order_by().values("job_id"))
+    return found
+
+
+def held() -> Exists:
+    """Of a job: a hold of its team, or of the whole installation, is on."""
+    on = Hold.objects.filter(ended_at=None)
+    return Exists(on.filter(Q(team=None) | Q(team=OuterRef("team"))))
+
+
+def _past(moment: Any) -> LessThan:
+    """The moment of a run or a due row, and its job's `late_after` seconds, are over."""
+    patience = ExpressionWrapper(
+        F("job__late_after") * Value(timedelta(seconds=1), output_field=DurationField()),
+        output_field=DurationField(),
+    )
+    return LessThan(ExpressionWrapper(moment + patience, output_field=DateTimeField()), Now())

@@ -15,12 +15,13 @@ import tempfile
 from pathlib import Path
 
 from tests.chaos import play
-from tests.chaos.stage import BROKERS, opened
+from tests.chaos.stage import BROKERS, ended_by_signal, opened
 
 _SKIPPED = 1.1  # moments for each run: those that come while a job that runs alone is busy are none
 
 
 def main() -> int:
+    ended_by_signal()
     options = _options()
     print(f"seed {options.seed}", flush=True)
     seconds = max(options.minutes * 60, _SKIPPED * options.runs / options.rate)

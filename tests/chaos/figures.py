@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.scenes import SCENES, Figures
-from tests.chaos.stage import BROKERS, LIFE, opened
+from tests.chaos.stage import BROKERS, LIFE, ended_by_signal, opened
 
 # Of these nothing is cut or hung: the lines between the processes would be measured with them.
 _STRAIGHT = ("F6", "F14")
@@ -70,6 +70,7 @@ TARGETS: dict[str, tuple[str, Callable[[Figures], bool]]] = {
 
 
 def main() -> int:
+    ended_by_signal()
     options = _options()
     found = {name: _measured(name, options) for name in options.figures}
     print(json.dumps(found))

@@ -286,6 +286,11 @@ def opened(
         yield stage
 
 
+def ended_by_signal() -> None:
+    """SIGTERM leaves as an exit does, so that all that was started is ended."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+
+
 @contextmanager
 def supervised(stage: Stage) -> Iterator[None]:
     """What ends by itself is started again while the block runs."""

@@ -1,9 +1,10 @@
-"""Half a minute of random faults at one seed: the smallest form of `make chaos`."""
+"""Half a minute of random faults at one seed, the smallest form of `make chaos`, and its end."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -41,3 +42,24 @@ def test_half_a_minute_of_faults_misses_and_doubles_nothing() -> None:
     assert figures["runs"] >= RUNS
     assert sum(figures["faults"].values()) >= 4
     assert done.returncode == 0
+
+
+_STAGED = """
+import contextlib, time
+from tests.chaos.stage import ended_by_signal
+ended_by_signal()
+with contextlib.ExitStack() as started:
+    started.callback(print, "ended")
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_run_that_is_terminated_ends_what_it_has_started() -> None:
+    words = [sys.executable, "-c", _STAGED]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as staged:
+        assert staged.stdout is not None
+        assert staged.stdout.readline() == "begun\n"
+        staged.terminate()
+        assert staged.stdout.read() == "ended\n"
+    assert staged.returncode == 128 + signal.SIGTERM

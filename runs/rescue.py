@@ -57,10 +57,12 @@ select id, queue, sent_at from runs_run
    for update skip locked
 """
 # How far each queue has been worked through: the newest sending among the runs that were
-# started last. Read from the newest attempts alone, never from the whole history.
+# started last. Read from the newest attempts alone, never from the whole history. A run that was
+# sent more often than it was started says nothing: the message that started it may be an older
+# one than the last, and to believe it would send all that wait again, over and over.
 _WORKED_THROUGH = """
-select r.queue, max(r.sent_at), max(r.started_at)
-  from (select run_id from runs_attempt order by id desc limit 200) latest
+select r.queue, max(r.sent_at) filter (where r.sends <= latest.number), max(r.started_at)
+  from (select run_id, number from runs_attempt order by id desc limit 200) latest
   join runs_run r on r.id = latest.run_id
  where r.sent_at is not null
  group by r.queue
@@ -101,7 +103,7 @@ def _without_message(
 ) -> list[_Unstarted]:
     cursor.execute(_WORKED_THROUGH)
     latest = {queue: (sent, started) for queue, sent, started in cursor.fetchall()}
-    worked_through = {queue: sent for queue, (sent, _) in latest.items()}
+    worked_through = {queue: sent for queue, (sent, _) in latest.items() if sent}
     _alarm_if_nobody_starts(rows, {queue: started for queue, (_, started) in latest.items()}, now)
     empty = {queue: _is_empty(publisher, queue) for queue in {row[1] for row in rows}}
     return [

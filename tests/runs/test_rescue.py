@@ -166,6 +166,22 @@ def test_a_message_that_younger_ones_have_overtaken_is_lost() -> None:
     assert broker.sent == [old.id]
 
 
+def test_a_run_started_by_an_older_message_than_its_last_overtakes_nothing() -> None:
+    """It was sent again while its first message lay in a long queue: that one started it. Else
+    one message too many would send all that wait again, and those all again after them."""
+    waiting = long_sent(20, ago=300)
+    (twice,) = runs(1, State.RUNNING, sent_at=clock.now() - timedelta(seconds=100), sends=2)
+    Attempt.objects.create(
+        run=twice, number=1, lease_id=uuid4(), worker="w", started_at=clock.now()
+    )
+    broker = Broker(waiting=20)
+    assert lost(broker) == 0
+    Run.objects.filter(id__in=[run.id for run in waiting]).update(send_at=clock.now())
+    (once,) = runs(1, State.RUNNING, sent_at=clock.now() - timedelta(seconds=90), sends=1)
+    Attempt.objects.create(run=once, number=1, lease_id=uuid4(), worker="w", started_at=clock.now())
+    assert lost(broker) == 20
+
+
 def silent(*, idempotent: bool, intent: bool, **columns: Any) -> Run:
     job = make.job(make.team(), name=f"job {uuid4()}", idempotent=idempotent)
     now = clock.now()

@@ -29,6 +29,7 @@ class Kind(StrEnum):
     AUDIT = "audit"
     OVERDUE = "overdue"
     UNSTARTED = "unstarted"
+    GIVEN_UP = "given_up"
     SNAPSHOT = "snapshot"
     RESTORED = "restored"
     UNDELIVERED = "undelivered"
@@ -40,7 +41,7 @@ OF_TEAM = (
     Kind.AUDIT,
 )
 OF_INSTALLATION = (
-    *(Kind.OVERDUE, Kind.UNSTARTED, Kind.SNAPSHOT, Kind.RESTORED, Kind.AUDIT),
+    *(Kind.OVERDUE, Kind.UNSTARTED, Kind.GIVEN_UP, Kind.SNAPSHOT, Kind.RESTORED, Kind.AUDIT),
     Kind.UNDELIVERED,
 )
 ALL = tuple(dict.fromkeys((*OF_TEAM, *OF_INSTALLATION)))
@@ -110,6 +111,12 @@ WORDS: dict[Kind, Words] = {
         "Runs were sent long ago, and no worker starts them.",
         "They have not begun; they will when a worker takes them.",
         "See whether workers serve this queue, and whether they hang.",
+    ),
+    Kind.GIVEN_UP: Words(
+        "A message ended every worker that took it",
+        "The broker delivers it no more.",
+        "Its run is not lost: it was settled when its worker fell silent, and waits or is decided.",
+        "Look at the run and at the workers' logs: what it calls ends the process that calls it.",
     ),
     Kind.SNAPSHOT: Words(
         "A transaction stays open",

@@ -7,17 +7,22 @@ from uuid import UUID, uuid4
 
 import celery
 import kombu
+import pytest
 from structlog.testing import capture_logs
 
 from config.celery import app as product
 from runs import publishing, rescue
-from tests import servers
+from runs.messages import Kind
+from runs.models import Message
+from tests import make, servers
 from tests.servers import wait_until
 
 LIMIT = 20
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_message_that_ends_each_worker_is_an_alarm(rabbitmq: servers.RabbitMQ) -> None:
+    make.channel(None, Kind.GIVEN_UP)
     app = celery.Celery("of-the-tests", broker=rabbitmq.url, set_as_current=False)
     app.conf.update(task_queues=product.conf.task_queues)
     ours = publishing.publisher(app)
@@ -29,6 +34,8 @@ def test_a_message_that_ends_each_worker_is_an_alarm(rabbitmq: servers.RabbitMQ)
     with capture_logs() as logs:
         wait_until(lambda: rescue.given_up_messages(ours), seconds=20, what="the alarm")
     assert [line["run"] for line in logs] == [str(run_id)]
+    (told,) = Message.objects.all()
+    assert (told.kind, told.reason) == (Kind.GIVEN_UP, f"Its run: {run_id}.")
     assert rescue.given_up_messages(ours) == 0
     assert ours.waiting("default", within=10) == 0
     ours.close()

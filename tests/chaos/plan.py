@@ -64,12 +64,13 @@ _WEIGHTS: Mapping[Kind, tuple[int, float, float]] = {
     Kind.DOUBLE_MESSAGES: (5, 0.0, 0.0),
 }
 QUIET_START = 3.0  # seconds
-_PAUSE = (1.5, 6.0)  # seconds between two faults
+PAUSE = 3.75  # seconds between two faults, on average
 
 
-def of(seed: int, *, seconds: float) -> list[Fault]:
+def of(seed: int, *, seconds: float, pause: float = PAUSE) -> list[Fault]:
     """The faults of a run that lasts so long: one after the other, sometimes on top of each
-    other, and each kind at least once where there is room for all."""
+    other, and each kind at least once where there is room for all. `pause`: seconds between two,
+    on average."""
     dice = random.Random(seed)
     first = dice.sample(list(Kind), len(Kind))
     faults: list[Fault] = []
@@ -79,7 +80,7 @@ def of(seed: int, *, seconds: float) -> list[Fault]:
         _, shortest, longest = _WEIGHTS[kind]
         whom, lasts = dice.randrange(1 << 16), dice.uniform(shortest, longest)
         faults.append(Fault(at, kind, whom, lasts))
-        at += dice.uniform(*_PAUSE)
+        at += dice.uniform(0.4 * pause, 1.6 * pause)
     return faults
 
 

@@ -33,11 +33,13 @@ _HARMLESS = {
 
 @dataclass(frozen=True)
 class Options:
-    """`rate`: moments a second; `bound`: seconds in which all must be at rest at the end."""
+    """`rate`: moments a second; `pause`: seconds between two faults, on average; `bound`: seconds
+    in which all must be at rest at the end."""
 
     seed: int
     seconds: float
     rate: int
+    pause: float = plan.PAUSE
     bound: float = 180.0
     faults: bool = True
 
@@ -96,7 +98,7 @@ def play(stage: Stage, options: Options) -> Verdict:
 def _under_faults(stage: Stage, options: Options, first: datetime) -> Conductor:
     conductor = Conductor(stage, began=time.monotonic() + (first.timestamp() - now()))
     if options.faults:
-        conductor.play(plan.of(options.seed, seconds=options.seconds))
+        conductor.play(plan.of(options.seed, seconds=options.seconds, pause=options.pause))
     time.sleep(max(0.0, first.timestamp() + options.seconds + 1 - now()))
     conductor.heal()
     return conductor

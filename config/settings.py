@@ -118,7 +118,7 @@ TEMPLATES = [
 ]
 AUTH_USER_MODEL = "jobs.User"
 LOGIN_URL = "sign-in"
-LOGIN_REDIRECT_URL = "jobs"
+LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}

@@ -17,8 +17,10 @@ from runs import (
     reports_api,
     review_api,
 )
+from runs.dashboard import overview_api
 
 urlpatterns = [
+    path("overview/", overview_api.OverviewDoor.as_view(), name="api-overview"),
     path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
     path(
         "jobs/<uuid:job_id>/backfill/",

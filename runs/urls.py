@@ -14,9 +14,16 @@ from runs import (
     review_views,
     views,
 )
+from runs.dashboard import overview_views
+from runs.dashboard.overview import REGIONS
 
 urlpatterns = [
-    path("", views.home, name="home"),
+    path("", overview_views.home, name="home"),
+    *(
+        path(f"overview/{name}/", overview_views.region, {"name": name}, name=f"overview-{name}")
+        for name in REGIONS
+    ),
+    path("overview/demo/", overview_views.demo_job, name="overview-demo"),
     path("more/", views.more, name="more"),
     path("jobs/", views.jobs, name="jobs"),
     path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),

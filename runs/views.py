@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from jobs.models import Job, Team
@@ -23,11 +23,6 @@ from runs.states import TAKEN_BACK_FROM, State
 
 SIZE = 50  # rows of a page
 RECENT = 10  # runs on a job's page
-
-
-def home(request: HttpRequest) -> HttpResponse:
-    """The first page."""
-    return redirect("jobs")
 
 
 @page

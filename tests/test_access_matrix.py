@@ -45,6 +45,7 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-calendar": {"GET": "viewer", "PUT": "editor", "DELETE": "editor"},
     "api-calendar-preview": {"POST": "viewer"},
     "api-calendar-versions": {"GET": "viewer"},
+    "api-overview": {"GET": "viewer"},
     "api-runs": {"GET": "viewer"},
     "api-run": {"GET": "viewer"},
     "api-audit": {"GET": "viewer"},
@@ -90,7 +91,8 @@ ROUTES: dict[str, dict[str, str]] = {
 NOW = "2026-01-01T00:00:00Z"
 NOWHERE = "api-nowhere"
 SHARED = ("api-calendars", "api-calendar", "api-calendar-preview", "api-calendar-versions")
-INDEX = ("api-index", "api-receipt-key", "api-audit")  # which tell everybody with a token the same
+# What everybody with a token may ask, each of their own team.
+INDEX = ("api-index", "api-receipt-key", "api-audit", "api-overview")
 MANY = "api-review-bulk"  # by which another team decides about its own
 LISTS = (
     "api-audit-reports",

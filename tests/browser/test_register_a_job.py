@@ -165,6 +165,7 @@ def test_no_page_is_wider_than_its_window(page: Page) -> None:
     job = make.job(make.team(), name="x" * 120, description="y" * 300, schedule=new_york)
     run = make.run(job, reason="z" * 400)
     for path in (
+        "/",
         "/jobs/",
         f"/jobs/{job.id}/",
         f"/jobs/{job.id}/edit/",

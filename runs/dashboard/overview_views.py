@@ -1,0 +1,71 @@
+"""The Overview, its regions, and the demo job that a new team may make there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from jobs.models import Team
+from jobs.page_door import demand, fragment, page, person
+from jobs.roles import Act
+from runs.dashboard import first_steps, load
+from runs.dashboard.overview import REGIONS, Reader
+from runs.dashboard.windows import USUAL
+
+
+@page
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """Is anything wrong? And how it all stands."""
+    reader = Reader(person(request))
+    context = {
+        "regions": {name: _shown(request, name, reader) for name in REGIONS},
+        "teams": load.by_team(reader.user.id) if reader.user.is_staff else [],
+        "most_teams": load.MOST,
+        "is_member": bool(reader.teams),
+    }
+    return render(request, "dashboard/overview.html", context)
+
+
+@fragment
+@require_GET
+def region(request: HttpRequest, name: str) -> HttpResponse:
+    """One region of the page, for its poll."""
+    shown = _shown(request, name, Reader(person(request)))
+    return render(request, REGIONS[name].template, {"region": shown})
+
+
+def _shown(request: HttpRequest, name: str, reader: Reader) -> dict[str, Any]:
+    found = REGIONS[name]
+    query = request.GET.urlencode()
+    live_url = reverse(f"overview-{name}") + (f"?{query}" if query else "")
+    given = (request.GET.get("window", USUAL),) if name == "numbers" else ()
+    return {**found.shows(reader, *given), "live_url": live_url, "every": found.every}
+
+
+@page
+@require_POST
+def demo_job(request: HttpRequest) -> HttpResponse:
+    """A demo job for the team that is named, else for the first that this person may edit; made
+    once however often it is asked for."""
+    job = first_steps.demo_job(_team(request), by=person(request))
+    messages.success(request, f"{job.name} is there. It runs each minute, ten times.")
+    return redirect("job", job.id)
+
+
+def _team(request: HttpRequest) -> Team:
+    user_id = person(request).id
+    if slug := request.POST.get("team", ""):
+        team: Team = get_object_or_404(Team.objects.where(user_id, Act.READ), slug=slug)
+        demand(request, team.id, Act.EDIT)
+        return team
+    first = Team.objects.where(user_id, Act.EDIT).first()
+    if first is None:
+        raise PermissionDenied
+    return first

@@ -1,0 +1,181 @@
+"""How it stands now: what waits for a person, what is under way, how the jobs are, in one
+sentence and six tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Value, When
+
+from jobs.models import Due, Job
+from runs.arrays import array
+from runs.dashboard import conditions
+from runs.states import UNDER_WAY, State
+
+MOST = 1_000  # runs of a state that are counted
+
+# The words of the partial indexes, one branch each: history is never read.
+_OF_TEAMS = """
+(select r.state, r.review_at, r.error_group, r.review_class
+   from runs_run r join jobs_job j on j.id = r.job_id
+  where j.team_id = any(%(teams)s::uuid[]) and {states} limit %(most)s)
+"""
+_BRANCHES = (
+    "r.state in ('CLAIMED', 'ENQUEUED', 'RETRYING')",
+    *(f"r.state = '{state}'" for state in ("RUNNING", "WAITING", "REVIEW", "DEAD")),
+)
+_COUNT = f"""
+select state, count(*), min(review_at), count(distinct error_group),
+       count(*) filter (where review_class = 'missed')
+  from ({"union all".join(_OF_TEAMS.format(states=states) for states in _BRANCHES)}) found
+ group by state
+"""  # noqa: S608 (our own words)
+
+
+@dataclass(frozen=True)
+class Resting:
+    """How many runs are in a state, counted up to MOST; since when the oldest waits; in how many
+    groups they stand; how many of them are moments that were missed."""
+
+    count: int = 0
+    oldest: datetime | None = None
+    groups: int = 0
+    missed: int = 0
+
+    @property
+    def most(self) -> int:
+        """Where the counts end."""
+        return MOST
+
+    @property
+    def words(self) -> str:
+        """The count, or that there are more."""
+        return f"{MOST:,}+" if self.count > MOST else f"{self.count:,}"
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """How the jobs are. Failing, late and paused may be one job; the others stand in one place:
+    fine, in `trouble`, paused, under a hold, `new` (no outcome yet) or at their end."""
+
+    total: int = 0
+    failing: int = 0
+    late: int = 0
+    paused: int = 0
+    places: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def fine(self) -> int:
+        """Those that are on, whose newest outcome is good, and of which nothing waits."""
+        return self.places.get("fine", 0)
+
+    @property
+    def others(self) -> list[str]:
+        """Those that are not fine though nothing is wrong with them, in words."""
+        told = (("paused", "paused"), ("held", "on hold"), ("new", "not run yet"))
+        found = [(self.places.get(name, 0), words) for name, words in (*told, ("ended", "ended"))]
+        return [f"{count:,} {words}" for count, words in found if count]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All of it, of some teams."""
+
+    jobs: Jobs
+    runs: dict[State, Resting]
+
+    @property
+    def review(self) -> Resting:
+        """What waits for a decision."""
+        return self.runs.get(State.REVIEW, Resting())
+
+    @property
+    def dead(self) -> Resting:
+        """The dead letters."""
+        return self.runs.get(State.DEAD, Resting())
+
+    @property
+    def in_flight(self) -> Resting:
+        """What is neither at its end nor at rest."""
+        found = [resting for state, resting in self.runs.items() if state in UNDER_WAY]
+        over = any(resting.count > MOST for resting in found)
+        return Resting(MOST + 1 if over else sum(resting.count for resting in found))
+
+    @property
+    def sentence(self) -> str:
+        """Is anything wrong?"""
+        if not self.jobs.total and not self.review.count and not self.dead.count:
+            return "There are no jobs yet."
+        wrong = self._wrong()
+        fine = f"{self.jobs.fine:,} of {_jobs(self.jobs.total)} {_is(self.jobs.fine)} fine"
+        return f"{'; '.join([', '.join(wrong), fine])}." if wrong else f"Nothing is wrong; {fine}."
+
+    def _wrong(self) -> list[str]:
+        review, dead = self.review, self.dead
+        told = (
+            (review.count, f"{_wait(review, 'run')} for a decision"),
+            (self.jobs.failing, f"{_jobs(self.jobs.failing)} {_is(self.jobs.failing)} failing"),
+            (self.jobs.late, f"{_jobs(self.jobs.late)} {_is(self.jobs.late)} late"),
+            (dead.count, _wait(dead, "dead letter")),
+        )
+        return [words for count, words in told if count]
+
+
+def of(teams: Collection[UUID], jobs: QuerySet[Job]) -> Standing:
+    """How it stands with these teams and these jobs of theirs, in two statements."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT, {"teams": array(teams), "most": MOST + 1})
+        runs = {State(state): Resting(*rest) for state, *rest in cursor.fetchall()}
+    return Standing(_jobs_of(jobs), runs)
+
+
+# The first that fits.
+_PLACES = (
+    When(paused=True, then=Value("paused")),
+    When(~Exists(Due.objects.filter(job=OuterRef("pk"))), then=Value("ended")),
+    When(conditions.held(), then=Value("held")),
+    When(Q(outcome__in=conditions.BAD) | Q(is_late=True) | Q(rests=True), then=Value("trouble")),
+    When(outcome=None, then=Value("new")),
+)
+
+
+def _jobs_of(jobs: QuerySet[Job]) -> Jobs:
+    found: Any = conditions.with_outcome(jobs.select_related(None).order_by())
+    found = found.annotate(
+        is_late=Case(When(conditions.is_late(), then=True), default=False),
+        rests=Case(When(conditions.rests(), then=True), default=False),
+        place=Case(*_PLACES, default=Value("fine")),
+    )
+    by = ("paused", "outcome", "is_late", "place")
+    rows = list(found.values(*by).annotate(count=Count("id")))
+    places: dict[str, int] = {}
+    for row in rows:
+        places[row["place"]] = places.get(row["place"], 0) + row["count"]
+    return Jobs(
+        total=sum(row["count"] for row in rows),
+        failing=sum(row["count"] for row in rows if row["outcome"] in conditions.BAD),
+        late=sum(row["count"] for row in rows if row["is_late"]),
+        paused=sum(row["count"] for row in rows if row["paused"]),
+        places=places,
+    )
+
+
+def _wait(found: Resting, noun: str) -> str:
+    return f"{found.words} {noun} waits" if found.count == 1 else f"{found.words} {noun}s wait"
+
+
+def _jobs(count: int) -> str:
+    return f"{count:,} job{_s(count)}"
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"

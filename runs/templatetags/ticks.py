@@ -1,0 +1,21 @@
+"""The marks below a picture of time."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime
+
+from django import template
+
+from jobs import zones
+from jobs.schedule_errors import ScheduleError
+
+register = template.Library()
+
+
+@register.filter
+def tick(at: datetime, zone: str) -> str:
+    """The weekday and the time of day on the clock of this zone, as short as can be."""
+    with suppress(ScheduleError):  # the zone data in use has lost it
+        at = at.astimezone(zones.zone(zone))
+    return f"{at:%a %H:%M}"

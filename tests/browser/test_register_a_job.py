@@ -73,7 +73,7 @@ def sign_in(page: Page) -> None:
     page.get_by_label("Username").fill("editor")
     page.get_by_label("Password").fill("open-sesame")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    expect(page.get_by_role("heading", level=1, name="There are no jobs yet.")).to_be_visible()
 
 
 def test_a_job_from_its_first_letter_to_its_first_run(page: Page) -> None:

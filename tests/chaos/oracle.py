@@ -181,8 +181,13 @@ class Oracle:
         met = [request.doing for request in requests if request.attempt == number]
         if any(doing not in KIND_ANSWERS for doing in met):
             return True
-        # "Not sent" may come of earlier attempts, too: each was lost before its intent.
-        blamed = [each for each in run.attempts if each.number == number or not met]
+        # "Not sent" may come of earlier attempts, too: each was lost before its intent. Those that
+        # came after it are a person's doing.
+        blamed = [
+            each
+            for each in run.attempts
+            if each.number == number or (not met and each.number < number)
+        ]
         met_by_faults = (any(fault.met(attempt) for fault in self.troubles) for attempt in blamed)
         return bool(blamed) and all(met_by_faults)
 

@@ -202,6 +202,18 @@ def test_a_review_is_explained_by_a_fault_that_met_its_attempt_and_by_no_other()
     assert [each.what for each in judged(runs, ledger_of(runs), later)] == [What.FALSE_REVIEW]
 
 
+def test_a_review_is_not_explained_by_an_attempt_that_came_after_it() -> None:
+    """Nor is what a person sent again afterwards asked for a fault of its own."""
+    runs, ledger = reviewed(Decision("run_again", 1, "REVIEW"), state="SUCCEEDED")
+    first = replace(runs["raw:0"].attempts[0], ended_at=FIRST + SECOND)
+    again = replace(first, number=2, started_at=FIRST + 8 * SECOND, ended_at=FIRST + 9 * SECOND)
+    runs["raw:0"] = replace(runs["raw:0"], attempt=2, attempts=(first, again))
+    ledger.requests["raw:0"][:] = [Request(2, FIRST + 8 * SECOND, Doing.ACT)]
+    assert judged(runs, ledger, Trouble(FIRST, FIRST + SECOND)) == []
+    after = Trouble(FIRST + 8 * SECOND, FIRST + 9 * SECOND)
+    assert [each.what for each in judged(runs, ledger, after)] == [What.FALSE_REVIEW]
+
+
 def test_one_record_of_many_skipped_moments_stands_for_each() -> None:
     runs = well()
     del runs["alone:0"], runs["alone:1"]

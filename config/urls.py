@@ -8,6 +8,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from jobs.api_door import Index, Nowhere
 from runs import health
 
+handler500 = "jobs.request_ids.unexpected_error"
 LISTS = (
     ("jobs", "api-jobs"),
     ("runs", "api-runs"),

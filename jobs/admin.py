@@ -31,6 +31,7 @@ from jobs.models import (
     Job,
     JobVersion,
     Membership,
+    Preference,
     Team,
     Token,
     User,
@@ -237,6 +238,15 @@ class AskedAdmin(ReadOnlyAdmin):
     list_select_related = ("team",)
     ordering = ("-at",)
     fields = ("team", "key", "status", "at")
+
+
+@admin.register(Preference)
+class PreferenceAdmin(ReadOnlyAdmin):
+    """How people want the pages."""
+
+    list_display = ("user", "timezone", "theme", "density", "keys")
+    list_select_related = ("user",)
+    ordering = ("user",)
 
 
 @admin.register(Due)

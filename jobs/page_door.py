@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from typing import Concatenate, ParamSpec
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, resolve_url
+from django.shortcuts import get_object_or_404
 from django.views.decorators.cache import never_cache
-from django_htmx.http import HttpResponseClientRedirect
 
 from jobs.models import Job, Membership, User
 from jobs.models.job import JobQuerySet
@@ -29,19 +26,9 @@ def page(view: View[P]) -> View[P]:
 
 
 def fragment(view: View[P]) -> View[P]:
-    """As `page`, for a part of one. A redirect to the sign-in page would be followed and land
-    inside the page; htmx is told to leave it instead."""
-    opened = page(view)
-
-    @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
-        if request.user.is_authenticated or not request.headers.get("HX-Request"):
-            return opened(request, *args, **kwargs)
-        htmx = getattr(request, "htmx", None)
-        back = (htmx and htmx.current_url_abs_path) or "/"
-        return HttpResponseClientRedirect(f"{resolve_url('sign-in')}?{urlencode({'next': back})}")
-
-    return guarded
+    """As `page`, for a part of one. Where the session is over, htmx is told to leave the page:
+    jobs/page_sessions.py."""
+    return page(view)
 
 
 def person(request: HttpRequest) -> User:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import IO, Any
-from uuid import uuid4
 
 import structlog
 from django.core.exceptions import PermissionDenied
@@ -19,7 +18,7 @@ from rest_framework.exceptions import APIException, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
 
-from jobs import calendar_editing, strict_json
+from jobs import calendar_editing, request_ids, strict_json
 from jobs.definitions import DefinitionError, Problem
 from jobs.editing import Changed, Gone, NameTaken, NothingDue, ReadOnly
 from jobs.holds import HeldAlready, HoldError, Over
@@ -140,8 +139,8 @@ def _of_framework(error: APIException) -> Response:
 
 def _unexpected(error: Exception) -> Response:
     """Nothing of the fault but its number leaves: the log has the rest under it."""
-    request_id = uuid4().hex
-    log.error("api.error", request=request_id, exc_info=error)
+    request_id = request_ids.current()
+    log.error("api.error", exc_info=error)
     if isinstance(error, OperationalError):
         detail = "The database does not answer just now. Try again."
         answer = _problem(503, detail, request=request_id)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from jobs import calendar_views, foresight_views, reader_views, views
+from jobs import calendar_views, foresight_views, settings_views, views
 
 urlpatterns = [
     path(
@@ -14,7 +14,7 @@ urlpatterns = [
         name="sign-in",
     ),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),
-    path("your-zone/", reader_views.reader_zone, name="reader-zone"),
+    path("settings/", settings_views.your_settings, name="settings"),
     path("jobs/new/", views.job_new, name="job-new"),
     path("jobs/preview/", foresight_views.job_preview, name="job-preview"),
     path("jobs/preview/target/", foresight_views.job_filled, name="job-filled"),

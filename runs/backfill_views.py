@@ -18,6 +18,7 @@ from jobs.roles import Act
 from jobs.schedule_errors import ScheduleError
 from runs import backfill, backfill_range
 from runs.backfill_form import BackfillForm
+from runs.dashboard import polling
 from runs.models import Backfill
 from runs.page_door import listed
 from runs.states import RESTING, UNDER_WAY, State
@@ -50,7 +51,7 @@ def backfill_page(request: HttpRequest, backfill_id: UUID) -> HttpResponse:
 def backfill_progress(request: HttpRequest, backfill_id: UUID) -> HttpResponse:
     """The part of that page that changes."""
     found = _backfill_for(request, backfill_id)
-    return render(request, "runs/_backfill.html", _progress(request, found))
+    return polling.answer(request, "runs/_backfill.html", _progress(request, found))
 
 
 @page
@@ -119,7 +120,7 @@ def _backfill_for(request: HttpRequest, backfill_id: UUID, act: Act = Act.READ) 
 def _progress(request: HttpRequest, found: Backfill) -> dict[str, Any]:
     counts = backfill.counts(found)
     under_way = sum(counts.get(state, 0) for state in UNDER_WAY)
-    return {
+    context = {
         "backfill": found,
         "job": found.job,
         "counts": [(state, counts[state]) for state in State if state in counts],
@@ -128,4 +129,7 @@ def _progress(request: HttpRequest, found: Backfill) -> dict[str, Any]:
         "left": max(0, found.moments - found.made - found.passed),
         "dealt_with": min(found.moments, max(0, found.made + found.passed - under_way)),
         "runs": listed(request).filter(backfill=found)[:_SHOWN],
+        "every": 2 if found.is_open or under_way else 0,
     }
+    seen = [context[name] for name in ("backfill", "counts", "runs")]
+    return polling.region(request, "backfill-progress", context, seen=seen, backfill_id=found.id)

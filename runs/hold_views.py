@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -9,13 +10,14 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods
 
 from jobs import clock, holds
 from jobs.models import Hold, Job, Team
-from jobs.page_door import acts, jobs_of, page, person
+from jobs.page_door import acts, fragment, jobs_of, page, person
 from jobs.roles import Act
 from runs import letting_go
+from runs.dashboard import polling
 from runs.hold_forms import WORDS, EndForm, HoldForm
 
 LISTED = 100  # jobs on the page of a hold, and holds that are over
@@ -48,6 +50,13 @@ def all_holds(request: HttpRequest) -> HttpResponse:
     return _holds_page(request, form, status=422)
 
 
+@fragment
+@require_GET
+def holds_live(request: HttpRequest) -> HttpResponse:
+    """The part of that page that changes: those that are on."""
+    return polling.answer(request, "runs/_holds_on.html", _on(request))
+
+
 @page
 @require_http_methods(["GET", "POST"])
 def one_hold(request: HttpRequest, hold_id: UUID) -> HttpResponse:
@@ -72,11 +81,16 @@ def one_hold(request: HttpRequest, hold_id: UUID) -> HttpResponse:
 def _holds_page(request: HttpRequest, form: HoldForm, status: int = 200) -> HttpResponse:
     rows = Hold.objects.where(person(request).id).select_related("team", "by", "ended_by")
     context = {
-        "on": rows.filter(ended_at=None),
+        **_on(request),
         "over": rows.filter(ended_at__isnull=False)[:LISTED],
         "form": form if form.fields["scope"].choices else None,  # type: ignore[attr-defined]
     }
     return render(request, "runs/holds.html", context, status=status)
+
+
+def _on(request: HttpRequest) -> dict[str, Any]:
+    on = list(Hold.objects.where(person(request).id).filter(ended_at=None))
+    return polling.region(request, "holds-live", {"on": on}, seen=on)
 
 
 def _hold_page(

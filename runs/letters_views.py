@@ -18,6 +18,7 @@ from jobs.page_door import acts, demand, fragment, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
 from runs import dead_letters, replay_batch
+from runs.dashboard import polling
 from runs.dead_letters import ORDER, Differs, Group, Preview
 from runs.letters_form import ChosenForm, DiscardForm, LetterFilter, ReplayForm
 from runs.models import Replay
@@ -33,41 +34,32 @@ _EARLIER = 10  # replays of a group
 @require_GET
 def all_groups(request: HttpRequest) -> HttpResponse:
     """The dead letters of this person's teams by group, what died last first."""
-    teams = list(Team.objects.where(person(request).id, Act.READ).values_list("slug", flat=True))
-    asked = LetterFilter(request.GET, teams=teams)
-    found = dead_letters.groups(asked.applied(runs_of(request).select_related(None)))
-    rows = list(_after(found, request.GET.get("after", "")).order_by(*ORDER)[: SIZE + 1])
-    more = paging.cursor(rows[SIZE - 1], ORDER) if len(rows) > SIZE else None
     waiting = Replay.objects.where(person(request).id).filter(state=Going.ASKED)
-    context = {
-        "filter": asked,
-        "waiting": waiting.order_by("id")[:_EARLIER],
-        "groups": _with_replay(dead_letters.told(rows[:SIZE])),
-        "more": _address(request, after=more) if more else None,
-    }
+    context = {**_groups(request), "waiting": waiting.order_by("id")[:_EARLIER]}
     return render(request, "runs/dead_letters.html", context)
+
+
+@fragment
+@require_GET
+def groups_live(request: HttpRequest) -> HttpResponse:
+    """The part of that page that changes."""
+    return polling.answer(request, "runs/_dead_letters.html", _groups(request))
 
 
 @page
 @require_GET
 def one_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
     """One group: its dead runs, the oldest first, and what may be done with them."""
-    group = _group_for(request, group_id)
-    rows = listed(request).filter(error_group=group.id, state=State.DEAD).order_by("id")
-    after = _uuid(request.GET.get("after", ""))
-    found = list((rows.filter(id__gt=after) if after else rows)[: SIZE + 1])
-    replays = Replay.objects.filter(error_group=group.id).select_related("by")
-    context = {
-        "group": group,
-        "job": group.job,
-        "runs": found[:SIZE],
-        "more": _address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None,
-        "after": after,
-        "open": replays.filter(state__in=NOT_OVER).first(),
-        "earlier": replays[:_EARLIER],
-        "may_act": Act.OPERATE in acts(request, group.job.team_id),
-    }
-    return render(request, "runs/dead_group.html", context)
+    context = _group(request, group_id)
+    replays = Replay.objects.filter(error_group=group_id).select_related("by")
+    return render(request, "runs/dead_group.html", {**context, "earlier": replays[:_EARLIER]})
+
+
+@fragment
+@require_GET
+def group_live(request: HttpRequest, group_id: UUID) -> HttpResponse:
+    """The part of that page that changes: its runs."""
+    return polling.answer(request, "runs/_dead_group.html", _group(request, group_id))
 
 
 @page
@@ -140,7 +132,7 @@ def one_replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
 def replay_progress(request: HttpRequest, replay_id: UUID) -> HttpResponse:
     """The part of that page that changes."""
     found = _replay_for(request, replay_id)
-    return render(request, "runs/_replay.html", _progress(request, found))
+    return polling.answer(request, "runs/_replay.html", _progress(request, found))
 
 
 @page
@@ -157,6 +149,36 @@ def replay_steer(
     else:
         messages.success(request, done)
     return redirect("replay", found.id)
+
+
+def _groups(request: HttpRequest) -> dict[str, Any]:
+    teams = list(Team.objects.where(person(request).id, Act.READ).values_list("slug", flat=True))
+    asked = LetterFilter(request.GET, teams=teams)
+    found = dead_letters.groups(asked.applied(runs_of(request).select_related(None)))
+    rows = list(_after(found, request.GET.get("after", "")).order_by(*ORDER)[: SIZE + 1])
+    behind = paging.cursor(rows[SIZE - 1], ORDER) if len(rows) > SIZE else None
+    groups = _with_replay(dead_letters.told(rows[:SIZE]))
+    more = _address(request, after=behind) if behind else None
+    context = {"filter": asked, "groups": groups, "more": more}
+    return polling.region(request, "dead-letters-live", context, seen=(groups, more))
+
+
+def _group(request: HttpRequest, group_id: UUID) -> dict[str, Any]:
+    group = _group_for(request, group_id)
+    rows = listed(request).filter(error_group=group.id, state=State.DEAD).order_by("id")
+    after = _uuid(request.GET.get("after", ""))
+    found = list((rows.filter(id__gt=after) if after else rows)[: SIZE + 1])
+    context = {
+        "group": group,
+        "job": group.job,
+        "runs": found[:SIZE],
+        "more": _address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None,
+        "after": after,
+        "open": Replay.objects.filter(error_group=group.id, state__in=NOT_OVER).first(),
+        "may_act": Act.OPERATE in acts(request, group.job.team_id),
+    }
+    seen = [context[name] for name in ("runs", "more", "may_act")], context["open"] is None
+    return polling.region(request, "dead-group-live", context, seen=seen, group_id=group_id)
 
 
 def _look(
@@ -222,17 +244,19 @@ def _progress(request: HttpRequest, found: Replay) -> dict[str, Any]:
     rows = found.items.filter(place__gt=after).select_related("run").defer("run__snapshot")
     items = list(rows.order_by("place")[: SIZE + 1])
     under_way = sum(counts.get(state, 0) for state in UNDER_WAY)
-    return {
+    context = {
         "replay": found,
         "job": found.job,
         "counts": [(state, counts[state]) for state in State if state in counts],
         "dealt_with": found.replayed + found.passed - under_way,
-        "live": not found.is_over or under_way,
+        "every": 2 if not found.is_over or under_way else 0,
         "items": items[:SIZE],
         "more": items[SIZE - 1].place if len(items) > SIZE else None,
         "after": after,
         "passed": Result.PASSED,
     }
+    seen = [context[name] for name in ("replay", "counts", "items", "more")]
+    return polling.region(request, "replay-progress", context, seen=seen, replay_id=found.id)
 
 
 def _with_replay(groups: list[Group]) -> list[tuple[Group, Replay | None]]:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from jobs import clock
 from jobs.models import Team
-from jobs.page_door import demand, page, person
+from jobs.page_door import demand, fragment, page, person
 from jobs.roles import Act
 from runs import (
     approvals,
@@ -26,6 +26,7 @@ from runs import (
     review_queue,
     run_again,
 )
+from runs.dashboard import polling
 from runs.decisions import NoteMissing, Stale
 from runs.models import Approval, Run
 from runs.page_door import listed, run_for
@@ -50,15 +51,15 @@ _REFUSALS = (
 @require_GET
 def queue(request: HttpRequest) -> HttpResponse:
     """What waits for this person's teams, the most overdue first."""
-    asked = ReviewFilter(request.GET, label_suffix="")
-    found = _found(request, asked, SIZE + 1)
-    context = {
-        **_lines(found[:SIZE]),
-        "filter": asked,
-        "more": address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None,
-        "together": _together(request, asked).count(),
-    }
-    return render(request, "runs/review.html", context)
+    together = _together(request, ReviewFilter(request.GET, label_suffix="")).count()
+    return render(request, "runs/review.html", {**_queue(request), "together": together})
+
+
+@fragment
+@require_GET
+def queue_live(request: HttpRequest) -> HttpResponse:
+    """The part of that page that changes."""
+    return polling.answer(request, "runs/_review_rows.html", _queue(request))
 
 
 @page
@@ -213,6 +214,16 @@ def many(request: HttpRequest) -> HttpResponse:
         "decided": sum(result.decided for result in results),
     }
     return render(request, "runs/review_many_done.html", context)
+
+
+def _queue(request: HttpRequest) -> dict[str, Any]:
+    asked = ReviewFilter(request.GET, label_suffix="")
+    found = _found(request, asked, SIZE + 1)
+    shown = _lines(found[:SIZE])
+    more = address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None
+    overdue = [bool(run.decide_before and run.decide_before < shown["now"]) for run in found[:SIZE]]
+    context = {**shown, "filter": asked, "more": more}
+    return polling.region(request, "review-live", context, seen=(shown["lines"], overdue, more))
 
 
 def _found(request: HttpRequest, asked: ReviewFilter, count: int) -> list[Any]:

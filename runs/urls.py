@@ -14,11 +14,12 @@ from runs import (
     review_views,
     views,
 )
-from runs.dashboard import overview_views
+from runs.dashboard import count_views, overview_views
 from runs.dashboard.overview import REGIONS
 
 urlpatterns = [
     path("", overview_views.home, name="home"),
+    path("counts/", count_views.counts, name="counts"),
     *(
         path(f"overview/{name}/", overview_views.region, {"name": name}, name=f"overview-{name}")
         for name in REGIONS
@@ -39,6 +40,7 @@ urlpatterns = [
     path("audit/", audit_views.audit, name="audit"),
     path("runs/", views.runs, name="runs"),
     path("runs/<uuid:run_id>/", views.run, name="run"),
+    path("runs/<uuid:run_id>/live/", views.run_live, name="run-live"),
     path("runs/<uuid:run_id>/decide/", review_views.decide, name="run-decide"),
     path("runs/<uuid:run_id>/receipt/", receipt_views.receipt, name="run-receipt"),
     path("runs/<uuid:run_id>/receipt.json", receipt_views.receipt_file, name="run-receipt-file"),
@@ -46,6 +48,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/discard/", action_views.discard_run, name="run-discard"),
     path("runs/<uuid:run_id>/cancel/", action_views.cancel_run, name="run-cancel"),
     path("review/", review_views.queue, name="review"),
+    path("review/live/", review_views.queue_live, name="review-live"),
     path("review/many/", review_views.many, name="review-many"),
     path("review/<uuid:run_id>/", review_views.item, name="review-item"),
     path("review/<uuid:run_id>/take/", review_views.take, name="review-take"),
@@ -59,8 +62,11 @@ urlpatterns = [
     path("channels/<uuid:channel_id>/retry/", channel_views.channel_retry, name="channel-retry"),
     path("channels/<uuid:channel_id>/delete/", channel_views.channel_delete, name="channel-delete"),
     path("holds/", hold_views.all_holds, name="holds"),
+    path("holds/live/", hold_views.holds_live, name="holds-live"),
     path("holds/<uuid:hold_id>/", hold_views.one_hold, name="hold"),
     path("dead-letters/", letters_views.all_groups, name="dead-letters"),
+    path("dead-letters/live/", letters_views.groups_live, name="dead-letters-live"),
+    path("dead-letters/<uuid:group_id>/live/", letters_views.group_live, name="dead-group-live"),
     path("dead-letters/<uuid:group_id>/", letters_views.one_group, name="dead-group"),
     path(
         "dead-letters/<uuid:group_id>/replay/", letters_views.replay_group, name="dead-group-replay"

@@ -15,11 +15,12 @@ from jobs.page_door import acts, fragment, job_for, jobs_of, page, person
 from jobs.roles import Act
 from jobs.targets import TargetError, load, masked
 from runs import members, review_queue, run_again, story
+from runs.dashboard import polling
 from runs.forms import JobFilter, NoteForm, RunFilter
 from runs.models import Run
 from runs.page_door import listed, run_for
 from runs.review_forms import DecisionForm
-from runs.states import TAKEN_BACK_FROM, State
+from runs.states import TAKEN_BACK_FROM, UNDER_WAY, State
 
 SIZE = 50  # rows of a page
 RECENT = 10  # runs on a job's page
@@ -82,21 +83,37 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return run_page(request, run_for(request, run_id))
 
 
+@fragment
+@require_GET
+def run_live(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """The part of that page that changes."""
+    return polling.answer(request, "runs/run.html", _run(request, run_for(request, run_id)))
+
+
 def run_page(
     request: HttpRequest, run: Run, form: NoteForm | None = None, status: int = 200
 ) -> HttpResponse:
     """The page of a run; `form` shows what was wrong with the decision just sent."""
+    context = _run(request, run, form)
+    if form is not None:
+        context["every"] = 0  # what was typed stands in it
+    return render(request, "runs/run.html", context, status=status)
+
+
+def _run(request: HttpRequest, run: Run, form: NoteForm | None = None) -> dict[str, Any]:
     attempts = list(run.attempts.all())
     decisions = list(run.decisions.select_related("by", "second").order_by("at"))
     context = {
         "attempts": attempts,
         "story": story.tell(run, attempts, decisions),
         "decisions": decisions,
+        "every": 2 if run.state in UNDER_WAY else 0,
         "cancellable": run.state in TAKEN_BACK_FROM,
         "stoppable": run.state == State.RUNNING and run.stop_asked_at is None,
         **review_context(request, run, form),
     }
-    return render(request, "runs/run.html", context, status=status)
+    seen = [run, attempts, decisions, context["may_act"]]
+    return polling.region(request, "run-live", context, seen=seen, run_id=run.id)
 
 
 def review_context(request: HttpRequest, run: Run, form: NoteForm | None) -> dict[str, Any]:

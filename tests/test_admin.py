@@ -18,7 +18,7 @@ from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from jobs import calendar_content, calendar_editing, editing, holds, tokens
-from jobs.models import Asked, Due, Job, Membership, Team, Token, User
+from jobs.models import Asked, Due, Job, Membership, Preference, Team, Token, User
 from runs.models import (
     Approval,
     Attempt,
@@ -76,6 +76,7 @@ def one_of_each(team: Team, staff: User) -> None:
     job = make.job(team, by=staff, target=target)
     run = make.run(job, State.DEAD)
     now = job.created_at
+    Preference.objects.create(user=staff, timezone="Asia/Tokyo")
     by = calendar_editing.Editor(staff, frozenset())
     calendar_editing.create("bank", calendar_content.read({}), by=by)
     make.token(team, make.operator(team))

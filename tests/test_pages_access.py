@@ -30,7 +30,7 @@ class Rule:
 
 
 PAGES = {
-    "reader-zone": Rule("viewer", "viewer"),
+    "settings": Rule("viewer", "viewer"),
     "home": Rule("viewer", None),
     "overview-summary": Rule("viewer", None),
     "overview-attention": Rule("viewer", None),
@@ -39,6 +39,7 @@ PAGES = {
     "overview-machinery": Rule("viewer", None),
     "overview-demo": Rule(None, "editor"),
     "more": Rule("viewer", None),
+    "counts": Rule("viewer", None),
     "jobs": Rule("viewer", None),
     "job": Rule("viewer", None),
     "job-new": Rule("editor", "editor"),
@@ -65,6 +66,7 @@ PAGES = {
     "backfill-stop": Rule(None, "operator"),
     "runs": Rule("viewer", None),
     "run": Rule("viewer", None),
+    "run-live": Rule("viewer", None),
     "audit": Rule("viewer", None),
     "run-receipt": Rule("viewer", None),
     "run-receipt-file": Rule("viewer", None),
@@ -72,6 +74,7 @@ PAGES = {
     "run-replay": Rule(None, "operator"),
     "run-discard": Rule(None, "operator"),
     "run-cancel": Rule(None, "operator"),
+    "review-live": Rule("viewer", None),
     "review": Rule("viewer", None),
     "review-many": Rule("viewer", "viewer"),  # about what they may decide: nothing, of viewers
     "review-item": Rule("viewer", None),
@@ -79,7 +82,9 @@ PAGES = {
     "review-release": Rule(None, "operator"),
     "review-probe": Rule(None, "operator"),
     "approval": Rule(None, "operator"),
+    "dead-letters-live": Rule("viewer", None),
     "dead-letters": Rule("viewer", None),
+    "dead-group-live": Rule("viewer", None),
     "dead-group": Rule("viewer", None),
     "dead-group-replay": Rule("operator", "operator"),
     "dead-group-discard": Rule("operator", "operator"),
@@ -95,6 +100,7 @@ PAGES = {
     "channel-secret": Rule(None, "admin"),
     "channel-retry": Rule(None, "admin"),
     "channel-delete": Rule(None, "admin"),
+    "holds-live": Rule("viewer", None),
     "holds": Rule("viewer", "operator"),
     "hold": Rule("viewer", "operator"),
 }
@@ -103,8 +109,11 @@ OPEN = {"sign-in", "sign-out"}
 ROLES = ("viewer", "operator", "editor", "admin")
 LISTS = {
     "audit",
+    "review-live",
+    "dead-letters-live",
+    "holds-live",
     "review-many",
-    "reader-zone",
+    "settings",
     "home",
     "overview-summary",
     "overview-attention",
@@ -113,6 +122,7 @@ LISTS = {
     "overview-machinery",
     "overview-demo",
     "more",
+    "counts",
     "jobs",
     "runs",
     "review",

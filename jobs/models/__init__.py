@@ -5,6 +5,7 @@ from jobs.models.calendar import Calendar, CalendarVersion
 from jobs.models.due import Due
 from jobs.models.hold import Hold
 from jobs.models.job import Job, JobVersion
+from jobs.models.preference import Preference
 from jobs.models.team import Membership, Team, Token
 from jobs.models.user import User
 
@@ -17,6 +18,7 @@ __all__ = [
     "Job",
     "JobVersion",
     "Membership",
+    "Preference",
     "Team",
     "Token",
     "User",

@@ -116,12 +116,27 @@ def zone_of(job: Job) -> str:
 
 
 @register.filter
-def ago(at: datetime | None) -> str:
-    """How long ago, or in how long, by this host's clock: for reading, never for deciding."""
+def ago(at: datetime | None) -> SafeString | str:
+    """An instant that the browser tells as how long ago, or in how long: static/times.js. The
+    text is the whole time, for who has no JavaScript, and for the tooltip."""
     if at is None:
         return ""
-    away = datetime.now(UTC) - at
-    return f"{span(away)} ago" if away >= timedelta() else f"in {span(-away)}"
+    return format_html(
+        '<time data-relative datetime="{}">{}</time>', schedules.canonical_instant(at), _in(at, "")
+    )
+
+
+@register.simple_tag
+def clock_in(zone: str) -> SafeString:
+    """The time of day now on the reader's clock and in UTC; the browser keeps it going."""
+    now = datetime.now(UTC)
+    there = f"{now.astimezone(zones.zone(zone)):%H:%M}"
+    here = format_html('<span data-zone="{}">{}</span> {}', zone, there, _place(zone))
+    utc = format_html(
+        ' <span class="utc"><span data-zone="UTC">{}</span> UTC</span>', f"{now:%H:%M}"
+    )
+    shown = here if zone == "UTC" else here + utc
+    return format_html('<span data-clock="{}">{}</span>', now.isoformat(), shown)
 
 
 @register.filter

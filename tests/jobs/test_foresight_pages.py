@@ -78,19 +78,25 @@ def test_no_clock_is_shown_twice_and_a_zone_that_is_none_is_utc(
 
 def test_a_reader_chooses_a_zone_which_goes_before_the_browsers(browser: Browser) -> None:
     browser.client.cookies["browser_zone"] = "Asia/Tokyo"
-    page = browser.post("/your-zone/", timezone="Europe/Paris", next="/runs/")
+    page = browser.post(
+        "/settings/", theme="system", density="normal", timezone="Europe/Paris", next="/runs/"
+    )
     assert page.url == "/runs/"
-    assert "Times are shown in Europe/Paris." in page.words
+    assert "Saved. Times are shown in Europe/Paris." in page.words
     assert "Paris, yours" in columns(browser.get(NEW_YORK))
-    browser.post("/your-zone/", timezone="", next="/runs/")
+    browser.post("/settings/", theme="system", density="normal", timezone="", next="/runs/")
     assert "Tokyo, yours" in columns(browser.get(NEW_YORK))
 
 
 def test_a_zone_that_is_none_is_refused_and_no_stranger_is_returned_to(browser: Browser) -> None:
-    page = browser.post("/your-zone/", timezone="europe/paris", next="/runs/")
+    page = browser.post(
+        "/settings/", theme="system", density="normal", timezone="europe/paris", next="/runs/"
+    )
     assert page.status == 422
     assert "Write Europe/Paris." in page.error("timezone")
-    page = browser.post("/your-zone/", timezone="UTC", next="https://evil.example/")
+    page = browser.post(
+        "/settings/", theme="system", density="normal", timezone="UTC", next="https://evil.example/"
+    )
     assert page.url == "/jobs/"
 
 

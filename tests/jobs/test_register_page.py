@@ -252,6 +252,7 @@ def test_htmx_leaves_the_page_when_the_session_is_over() -> None:
         "/jobs/preview/",
         headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/new/"},
     )
+    assert answer.status_code == 204
     assert answer.headers["HX-Redirect"] == "/sign-in/?next=%2Fjobs%2Fnew%2F"
 
 

@@ -1,0 +1,62 @@
+"""The page on which a person says how they want the pages."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods
+
+from jobs import reader, zones
+from jobs.models import Preference
+from jobs.page_door import page
+from jobs.schedules import ScheduleError
+
+
+class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
+    """A person's preferences; the zone empty for the browser's."""
+
+    use_required_attribute = False
+
+    class Meta:
+        model = Preference
+        fields = ("timezone", "theme", "density", "keys")
+        labels: ClassVar = {"timezone": "Time zone", "density": "Room of a row"}
+        help_texts: ClassVar = {
+            "timezone": "A place, as America/New_York, or UTC. Empty: the zone of this browser.",
+            "keys": "They act outside of text fields alone.",
+        }
+        widgets: ClassVar = {
+            "timezone": forms.TextInput(
+                attrs={"class": "input", "list": "zones", "autocomplete": "off"}
+            ),
+            "theme": forms.RadioSelect,
+            "density": forms.RadioSelect,
+        }
+
+    def clean_timezone(self) -> str:
+        name: str = self.cleaned_data["timezone"]
+        try:
+            return zones.check(name) if name else ""
+        except ScheduleError as error:
+            raise forms.ValidationError(f"{error.message} {error.hint}") from None
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def your_settings(request: HttpRequest) -> HttpResponse:
+    """Zone, theme, density and keys of the person who has signed in."""
+    back = request.POST.get("next") or request.GET.get("next", "")
+    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()):
+        back = "/"
+    form = SettingsForm(request.POST or None, instance=reader.preference(request), label_suffix="")
+    if request.method == "POST" and form.is_valid():
+        form.save()
+        messages.success(request, f"Saved. Times are shown in {reader.zone_of(request)}.")
+        return redirect(back)
+    context = {"form": form, "next": back, "zones": sorted(zones.names())}
+    return render(request, "jobs/settings.html", context, status=422 if form.errors else 200)

@@ -1,0 +1,20 @@
+"""What waits for a person, in the rail, the title and the icon of every page."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from jobs.page_door import fragment, person
+from runs.dashboard import polling
+from runs.states import State
+from runs.templatetags.states import resting
+
+
+@fragment
+@require_GET
+def counts(request: HttpRequest) -> HttpResponse:
+    """The numbers in review and among the dead letters, for the poll of every page."""
+    in_review, dead = (resting(person(request).id, name) for name in (State.REVIEW, State.DEAD))
+    region = {"in_review": in_review, "dead": dead, "tag": f"{in_review}/{dead}", "swapped": True}
+    return polling.answer(request, "_counts.html", region)

@@ -1,0 +1,144 @@
+"""A poll that would change nothing is 304, writes nothing, and keeps nobody signed in."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.models import Session
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.test import Client, RequestFactory
+
+from jobs import holds
+from jobs.models import Job, User
+from runs.dashboard import polling
+from runs.models import Run
+from runs.states import State
+from tests import make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def job() -> Job:
+    return make.job(make.team())
+
+
+@pytest.fixture
+def reader(job: Job) -> User:
+    return make.viewer(job.team)
+
+
+def asked(reader: User | AnonymousUser, **headers: str) -> HttpRequest:
+    request = RequestFactory().get("/", headers=headers)
+    request.user = reader
+    return request
+
+
+def test_every_column_that_was_read_counts_and_those_of_related_rows(
+    reader: User, job: Job
+) -> None:
+    run = make.run(job)
+
+    def seen() -> str:
+        rows = Run.objects.select_related("job__team").only(
+            "state", "reason", "job__name", "job__team"
+        )
+        return polling.tag(asked(reader), {"rows": rows, "more": None})
+
+    before = seen()
+    assert seen() == before
+    Run.objects.filter(id=run.id).update(reason="It is slow.")
+    after = seen()
+    assert after != before
+    Job.objects.filter(id=job.id).update(name="another")
+    assert seen() != after
+
+
+def test_another_reader_and_another_zone_have_another_tag(reader: User, job: Job) -> None:
+    request = asked(reader)
+    request.COOKIES["browser_zone"] = "Asia/Tokyo"
+    tags = {
+        polling.tag(asked(reader), "same"),
+        polling.tag(request, "same"),
+        polling.tag(asked(make.operator(job.team)), "same"),
+    }
+    assert len(tags) == 3
+
+
+def test_nobody_has_no_tag() -> None:
+    with pytest.raises(PermissionDenied):
+        polling.tag(asked(AnonymousUser()), [])
+
+
+def ends(client: Client) -> Any:
+    """When the session of this client will have ended."""
+    return Session.objects.get(session_key=client.cookies["sessionid"].value).expire_date
+
+
+def tag_of(answer: Any) -> str:
+    """The tag of the region that stands in an answer."""
+    found = re.search('data-tag="([0-9a-f]{32})"', answer.content.decode())
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    "path", ["/review/live/", "/dead-letters/live/", "/holds/live/", "/dead-letters/{group}/live/"]
+)
+def test_a_poll_keeps_no_session_alive_and_writes_nothing(
+    reader: User, job: Job, path: str, django_assert_max_num_queries: Any
+) -> None:
+    make.run(job, State.REVIEW)
+    where = path.format(group=make.dead(job).error_group)
+    client = Client()
+    client.force_login(reader)
+    before = ends(client)
+    answer = client.get(where, headers={"HX-PTag": "of before"})
+    tag = answer.headers["HX-PTag"]
+    assert tag == tag_of(answer)
+    with django_assert_max_num_queries(12) as asked_for:
+        again = client.get(where, headers={"HX-PTag": tag, "HX-Request": "true"})
+    assert (answer.status_code, again.status_code, again.content) == (200, 304, b"")
+    assert all(query["sql"].lstrip().upper().startswith("SELECT") for query in asked_for)
+    assert ends(client) == before
+    client.get("/review/")
+    assert ends(client) > before
+
+
+@pytest.mark.parametrize("path", ["/review/", "/dead-letters/", "/holds/"])
+def test_a_page_carries_the_tag_of_its_region(reader: User, job: Job, path: str) -> None:
+    make.run(job, State.REVIEW)
+    make.dead(job)
+    client = Client()
+    client.force_login(reader)
+    opened = client.get(path)
+    tag = tag_of(opened)
+    assert tag == tag_of(client.get(f"{path}live/"))
+    assert "HX-PTag" not in opened.headers, "a person has opened it: it is no poll"
+    make.run(job, State.REVIEW)
+    make.run(job, State.DEAD, reason="Another one.")
+    holds.begin(job.team, "A move.", by=None)
+    assert client.get(f"{path}live/", headers={"HX-PTag": tag}).status_code == 200
+
+
+@pytest.mark.parametrize(("state", "polls"), [(State.RUNNING, True), (State.SUCCEEDED, False)])
+def test_the_page_of_a_run_polls_until_the_run_rests(
+    reader: User, job: Job, state: State, polls: bool
+) -> None:
+    run = make.run(job, state)
+    client = Client()
+    client.force_login(reader)
+    page = client.get(f"/runs/{run.id}/")
+    assert ("data-live" in page.content.decode()) is polls
+    if polls:
+        headers = {"HX-PTag": tag_of(page)}
+        assert client.get(f"/runs/{run.id}/live/", headers=headers).status_code == 304
+        Run.objects.filter(id=run.id).update(lease_until=None, lease_id=None, state="ENQUEUED")
+        again = client.get(f"/runs/{run.id}/live/", headers=headers)
+        assert again.status_code == 200
+        html = again.content.decode()
+        assert "Enqueued" in html and "<html" not in html

@@ -18,7 +18,7 @@
   const idle = () => Date.now() - active > IDLE_AFTER;
   const typing = (region) => {
     const at = document.activeElement;
-    return region.contains(at) && at.matches("input, select, textarea, [contenteditable]");
+    return region.contains(at) && at.matches("input:not([type=checkbox], [type=radio]), select, textarea, [contenteditable]");
   };
 
   // Why this region is left as it stands; empty where it may change.

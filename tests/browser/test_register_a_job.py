@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from jobs import clock
 from jobs.models import Job
 from runs.models import Run
-from tests import make, servers
+from tests import make
+from tests.browser.conftest import VIOLATIONS
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-_VIOLATIONS = """
-document.addEventListener("securitypolicyviolation", (event) =>
-  console.error(`refused by policy: ${event.violatedDirective} ${event.blockedURI}`));
-"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    servers.require("chromium")
-    with sync_playwright() as playwright:
-        # Playwright's event loop lives in this thread, and Django would refuse it the database.
-        before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
-        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        yield browser
-        browser.close()
-        if before is None:
-            del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 @pytest.fixture(params=[1280, 390], ids=["desk", "phone"])
@@ -54,7 +25,7 @@ def page(request: pytest.FixtureRequest, chromium: Browser, live_server: object)
         viewport={"width": request.param, "height": 900},
         timezone_id="Asia/Tokyo",
     )
-    context.add_init_script(_VIOLATIONS)
+    context.add_init_script(VIOLATIONS)
     page = context.new_page()
     reported: list[str] = []
     page.on("console", lambda message: reported.append(message.text))
@@ -171,7 +142,7 @@ def test_no_page_is_wider_than_its_window(page: Page) -> None:
         f"/jobs/{job.id}/edit/",
         "/runs/",
         f"/runs/{run.id}/",
-        "/your-zone/",
+        "/settings/",
     ):
         page.goto(path)
         page.wait_for_load_state("networkidle")

@@ -1,0 +1,81 @@
+"""A real browser: Debian's chromium. Whatever its console reports fails the test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from jobs.models import User
+from tests import servers
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+VIOLATIONS = """
+document.addEventListener("securitypolicyviolation", (event) =>
+  console.error(`refused by policy: ${event.violatedDirective} ${event.blockedURI}`));
+"""
+Visit = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    servers.require("chromium")
+    with sync_playwright() as playwright:
+        # Playwright's event loop lives in this thread, and Django would refuse it the database.
+        before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
+        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        yield browser
+        browser.close()
+        if before is None:
+            del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture
+def visit(chromium: Browser, live_server: object) -> Iterator[Visit]:
+    """Pages of people who have signed in: `visit(user, width=390, theme="dark")`. `may_report`:
+    what the console of this one may say."""
+    opened: list[BrowserContext] = []
+    reported: list[str] = []
+
+    def visit(
+        user: User, width: int = 1280, theme: str = "light", may_report: tuple[str, ...] = ()
+    ) -> Page:
+        context = chromium.new_context(
+            base_url=str(live_server),
+            viewport={"width": width, "height": 900},
+            timezone_id="Asia/Tokyo",
+            color_scheme=theme,  # type: ignore[arg-type]
+        )
+        opened.append(context)
+        client = Client()
+        client.force_login(user)
+        session = client.cookies["sessionid"].value
+        context.add_cookies([{"name": "sessionid", "value": session, "url": str(live_server)}])
+        context.add_init_script(VIOLATIONS)
+        page = context.new_page()
+
+        def report(text: str) -> None:
+            if not any(part in text for part in may_report):
+                reported.append(text)
+
+        page.on("console", lambda message: report(message.text))
+        page.on("pageerror", lambda error: report(str(error)))
+        return page
+
+    yield visit
+    for context in opened:
+        context.close()
+    assert reported == []

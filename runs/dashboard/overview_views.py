@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from jobs.models import Team
 from jobs.page_door import demand, fragment, page, person
 from jobs.roles import Act
-from runs.dashboard import first_steps, load
+from runs.dashboard import first_steps, load, polling
 from runs.dashboard.overview import REGIONS, Reader
 from runs.dashboard.windows import USUAL
 
@@ -38,7 +38,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def region(request: HttpRequest, name: str) -> HttpResponse:
     """One region of the page, for its poll."""
     shown = _shown(request, name, Reader(person(request)))
-    return render(request, REGIONS[name].template, {"region": shown})
+    return polling.answer(request, REGIONS[name].template, {"region": shown, "tag": shown["tag"]})
 
 
 def _shown(request: HttpRequest, name: str, reader: Reader) -> dict[str, Any]:
@@ -46,7 +46,9 @@ def _shown(request: HttpRequest, name: str, reader: Reader) -> dict[str, Any]:
     query = request.GET.urlencode()
     live_url = reverse(f"overview-{name}") + (f"?{query}" if query else "")
     given = (request.GET.get("window", USUAL),) if name == "numbers" else ()
-    return {**found.shows(reader, *given), "live_url": live_url, "every": found.every}
+    shows = found.shows(reader, *given)
+    tag = polling.tag(request, shows)
+    return {**shows, "live_url": live_url, "every": found.every, "tag": tag}
 
 
 @page

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from jobs.models import User
 from tests import servers
@@ -27,6 +27,8 @@ document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`refused by policy: ${event.violatedDirective} ${event.blockedURI}`));
 """
 Visit = Callable[..., Page]
+PATIENCE = 20_000  # ms: a machine at work on much else is slow, and right all the same
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -59,11 +61,14 @@ def visit(chromium: Browser, live_server: object) -> Iterator[Visit]:
             timezone_id="Asia/Tokyo",
             color_scheme=theme,  # type: ignore[arg-type]
         )
+        context.set_default_timeout(PATIENCE)
         opened.append(context)
         client = Client()
         client.force_login(user)
         session = client.cookies["sessionid"].value
-        context.add_cookies([{"name": "sessionid", "value": session, "url": str(live_server)}])
+        # The browser's zone is known from a visit before.
+        for name, value in (("sessionid", session), ("browser_zone", "Asia/Tokyo")):
+            context.add_cookies([{"name": name, "value": value, "url": str(live_server)}])
         context.add_init_script(VIOLATIONS)
         page = context.new_page()
 

@@ -12,10 +12,11 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 
-from jobs import holds
+from jobs import clock, holds
 from jobs.models import Job, User
 from runs.dashboard import polling
-from runs.models import Run
+from runs.dashboard.overview import REGIONS
+from runs.models import Beat, Run
 from runs.states import State
 from tests import make
 
@@ -133,12 +134,30 @@ def test_the_page_of_a_run_polls_until_the_run_rests(
     client = Client()
     client.force_login(reader)
     page = client.get(f"/runs/{run.id}/")
-    assert ("data-live" in page.content.decode()) is polls
+    where = f"/runs/{run.id}/live/"
+    assert (where in page.content.decode()) is polls
     if polls:
         headers = {"HX-PTag": tag_of(page)}
-        assert client.get(f"/runs/{run.id}/live/", headers=headers).status_code == 304
-        Run.objects.filter(id=run.id).update(lease_until=None, lease_id=None, state="ENQUEUED")
-        again = client.get(f"/runs/{run.id}/live/", headers=headers)
-        assert again.status_code == 200
+        assert client.get(where, headers=headers).status_code == 304
+        Run.objects.filter(id=run.id).update(reason="It says so.")
+        again = client.get(where, headers=headers)
         html = again.content.decode()
-        assert "Enqueued" in html and "<html" not in html
+        assert again.status_code == 200 and "It says so." in html and "<html" not in html
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_each_region_of_the_overview_is_304_until_it_changes(
+    reader: User, job: Job, name: str
+) -> None:
+    client = Client()
+    client.force_login(reader)
+    where = f"/overview/{name}/"
+    tag = tag_of(client.get(where))
+    assert tag in client.get("/").content.decode()
+    assert client.get(where, headers={"HX-PTag": tag}).status_code == 304
+    make.run(job, State.REVIEW, due_at=clock.now(), origin="schedule")
+    Beat.objects.create(
+        name="b", host="h", pid=1, tzdata="2026.1", started_at=clock.now(), seen_at=clock.now()
+    )
+    make.job(job.team, name="another", schedule={"cron": "* * * * *"})
+    assert client.get(where, headers={"HX-PTag": tag}).status_code == 200

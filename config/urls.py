@@ -12,6 +12,7 @@ handler500 = "jobs.request_ids.unexpected_error"
 LISTS = (
     ("jobs", "api-jobs"),
     ("runs", "api-runs"),
+    ("upcoming", "api-upcoming"),
     ("review", "api-reviews"),
     ("approvals", "api-approvals"),
     ("calendars", "api-calendars"),

@@ -44,7 +44,7 @@ def cut(
 
 def after(rows: QuerySet[Any, Found], by: Sequence[str], behind: str) -> QuerySet[Any, Found]:
     """The rows behind a cursor. Raises BadRequest for one that this list has not given."""
-    return rows.filter(_after(by, _opened(behind, by)))
+    return rows.filter(_after(by, opened(behind, by)))
 
 
 def cursor(last: object, by: Sequence[str]) -> str:
@@ -74,7 +74,9 @@ def _next(request: Request, last: object, by: Sequence[str]) -> str:
     return request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
 
 
-def _opened(behind: str, by: Sequence[str]) -> list[Any]:
+def opened(behind: str, by: Sequence[str]) -> list[Any]:
+    """The columns of the last row, as `cursor` kept them. Raises BadRequest for what it did not
+    give."""
     try:
         values: list[Any] = signing.loads(behind, salt=_salt(by))
     except signing.BadSignature:

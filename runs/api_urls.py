@@ -17,10 +17,12 @@ from runs import (
     reports_api,
     review_api,
 )
-from runs.dashboard import overview_api
+from runs.dashboard import overview_api, upcoming_api
 
 urlpatterns = [
     path("overview/", overview_api.OverviewDoor.as_view(), name="api-overview"),
+    path("upcoming/", upcoming_api.UpcomingDoor.as_view(), name="api-upcoming"),
+    path("upcoming/density/", upcoming_api.DensityDoor.as_view(), name="api-upcoming-density"),
     path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
     path(
         "jobs/<uuid:job_id>/backfill/",

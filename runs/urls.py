@@ -14,7 +14,7 @@ from runs import (
     review_views,
     views,
 )
-from runs.dashboard import count_views, overview_views
+from runs.dashboard import count_views, overview_views, upcoming_views
 from runs.dashboard.overview import REGIONS
 
 urlpatterns = [
@@ -26,6 +26,7 @@ urlpatterns = [
     ),
     path("overview/demo/", overview_views.demo_job, name="overview-demo"),
     path("more/", views.more, name="more"),
+    path("upcoming/", upcoming_views.coming, name="upcoming"),
     path("jobs/", views.jobs, name="jobs"),
     path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),
     path("jobs/<uuid:job_id>/run-now/", action_views.run_now, name="job-run-now"),

@@ -47,6 +47,8 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-calendar-versions": {"GET": "viewer"},
     "api-overview": {"GET": "viewer"},
     "api-runs": {"GET": "viewer"},
+    "api-upcoming": {"GET": "viewer"},
+    "api-upcoming-density": {"GET": "viewer"},
     "api-run": {"GET": "viewer"},
     "api-audit": {"GET": "viewer"},
     "api-audit-reports": {"GET": "viewer"},
@@ -92,12 +94,13 @@ NOW = "2026-01-01T00:00:00Z"
 NOWHERE = "api-nowhere"
 SHARED = ("api-calendars", "api-calendar", "api-calendar-preview", "api-calendar-versions")
 # What everybody with a token may ask, each of their own team.
-INDEX = ("api-index", "api-receipt-key", "api-audit", "api-overview")
+INDEX = ("api-index", "api-receipt-key", "api-audit", "api-overview", "api-upcoming-density")
 MANY = "api-review-bulk"  # by which another team decides about its own
 LISTS = (
     "api-audit-reports",
     "api-jobs",
     "api-runs",
+    "api-upcoming",
     "api-reviews",
     "api-approvals",
     "api-holds",

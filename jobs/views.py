@@ -19,7 +19,6 @@ from jobs import (
     clock,
     editing,
     foresight,
-    holds,
     job_fields,
     schedules,
     signing,
@@ -39,6 +38,13 @@ from jobs.roles import Act
 from jobs.version_lines import lines
 
 VERSIONS = 30  # shown on the page
+TABS = {
+    "activity": "Activity",
+    "schedule": "Schedule",
+    "settings": "Settings",
+    "versions": "Versions",
+    "notes": "Notes",
+}
 BLANK = {
     "schedule_kind": "cron",
     "timezone": "UTC",
@@ -250,7 +256,8 @@ def _job_page(
     versions = job.jobversion_set.select_related("by").order_by("-number")[:VERSIONS]
     context = {
         "job": job,
-        "hold": holds.over(job.team_id),
+        "tab": tab if (tab := request.GET.get("tab", "")) in TABS else "activity",
+        "tabs": TABS.items(),
         "target": targets.masked(targets.load(job.target)),
         "acts": acts(request, job.team_id),
         **_foresight(job),

@@ -17,13 +17,14 @@ from runs import (
     reports_api,
     review_api,
 )
-from runs.dashboard import overview_api, upcoming_api
+from runs.dashboard import overview_api, upcoming_api, why_api
 
 urlpatterns = [
     path("overview/", overview_api.OverviewDoor.as_view(), name="api-overview"),
     path("upcoming/", upcoming_api.UpcomingDoor.as_view(), name="api-upcoming"),
     path("upcoming/density/", upcoming_api.DensityDoor.as_view(), name="api-upcoming-density"),
     path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
+    path("jobs/<uuid:job_id>/why/", why_api.WhyDoor.as_view(), name="api-job-why"),
     path(
         "jobs/<uuid:job_id>/backfill/",
         backfill_api.BackfillsDoor.as_view(),

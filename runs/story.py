@@ -1,10 +1,12 @@
-"""The story of one run, told from its rows: what happened when, and how long between."""
+"""The story of one run, told from its rows: what happened when, how long between, and what that
+time was spent on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from itertools import pairwise
 
 from runs import passages
@@ -13,21 +15,38 @@ from runs.models import Attempt, Decision, Run
 from runs.states import Origin, State
 
 
+class Step(StrEnum):
+    """What kind of thing happened."""
+
+    DUE = "due"
+    BORN = "born"
+    WAITS = "waits"
+    TURN = "turn"
+    SENT = "sent"
+    STARTED = "started"
+    BEGUN = "begun"
+    ANSWERED = "answered"
+    DECIDED = "decided"
+    OTHER = "other"
+
+
 @dataclass(frozen=True)
 class Entry:
     """One thing that happened. `glyph` names a state whose sign fits it; `gap` is the time
-    since the entry before it."""
+    since the entry before it, and `spent` the words that name it, around its length."""
 
     at: datetime
     glyph: str
     title: str
     detail: str = ""
+    step: Step = Step.OTHER
     gap: timedelta | None = None
+    spent: tuple[str, str] = ("", "later")
 
 
 def tell(run: Run, attempts: Iterable[Attempt], decisions: Iterable[Decision]) -> list[Entry]:
     """The entries, oldest first."""
-    found = [*_birth(run), *_sending(run)]
+    found = [*_birth(run), *_sending(run), *_waiting(run)]
     for attempt in attempts:
         found += _attempt(attempt)
     if run.accepted_at:
@@ -53,42 +72,61 @@ _BORN: dict[str, str] = {
 
 def _birth(run: Run) -> Iterator[Entry]:
     if run.due_at:
-        yield Entry(run.due_at, "claimed", "Due")
+        yield Entry(run.due_at, "claimed", "Due", step=Step.DUE)
     title = _BORN.get(run.origin, "Written down by a beat")
     first = next(passages.read(run.passed), None)
     by = f", by {first.who}" if first and first.who else ""
-    yield Entry(run.created_at, "claimed", title, f"version {run.job_version} of the job{by}")
+    about = f"version {run.job_version} of the job{by}"
+    yield Entry(run.created_at, "claimed", title, about, Step.BORN)
 
 
 def _sending(run: Run) -> Iterator[Entry]:
     title = f"Sent to the queue {run.queue}"
     sent = [one for one in passages.read(run.passed) if one.state is State.ENQUEUED]
     for passage in sent:
-        yield Entry(passage.at, "enqueued", title, f"by {passage.who}")
+        yield Entry(passage.at, "enqueued", title, f"by {passage.who}", Step.SENT)
     if run.sent_at and not sent:  # from before each time was kept
         times = f"sent {run.sends} times, this was the last" if run.sends > 1 else ""
-        yield Entry(run.sent_at, "enqueued", title, times)
+        yield Entry(run.sent_at, "enqueued", title, times, Step.SENT)
+
+
+def _waiting(run: Run) -> Iterator[Entry]:
+    """When it was made to wait, and when that was over."""
+    before = None
+    for passage in passages.read(run.passed):
+        if passage.state is State.WAITING:
+            yield Entry(passage.at, "waiting", "Waits", step=Step.WAITS)
+        elif passage.state is State.CLAIMED and before is State.WAITING:
+            yield Entry(passage.at, "claimed", "Its turn has come", step=Step.TURN)
+        elif passage.state is State.CLAIMED and before is State.RUNNING:
+            detail = "nothing had begun: it is sent once more"
+            yield Entry(passage.at, "claimed", "Taken back from its worker", detail, Step.TURN)
+        before = passage.state
 
 
 def _attempt(attempt: Attempt) -> Iterator[Entry]:
     name = f"Attempt {attempt.number}"
-    yield Entry(attempt.started_at, "running", f"{name} started", f"on {attempt.worker}")
+    yield Entry(
+        attempt.started_at, "running", f"{name} started", f"on {attempt.worker}", Step.STARTED
+    )
     if attempt.intent_at:
         detail = "from here on it may have taken effect"
-        yield Entry(attempt.intent_at, "running", f"{name} began the call", detail)
+        yield Entry(attempt.intent_at, "running", f"{name} began the call", detail, Step.BEGUN)
     if attempt.reported_at:
-        yield Entry(attempt.reported_at, "running", f"{name}: its target reported")
+        title = f"{name}: its target reported"
+        yield Entry(attempt.reported_at, "running", title, step=Step.ANSWERED)
     if attempt.ended_at:
         glyph = _GLYPHS.get(attempt.outcome, "failed")
         effect = f"effect: {attempt.effect}" if attempt.effect else ""
         detail = " · ".join(part for part in (attempt.reason, effect) if part)
-        yield Entry(attempt.ended_at, glyph, f"{name}: {attempt.outcome}", detail)
+        yield Entry(attempt.ended_at, glyph, f"{name}: {attempt.outcome}", detail, Step.ANSWERED)
 
 
 def _decision(decision: Decision) -> Entry:
     who = decision.by.get_username() if decision.by else "Somebody who is gone"
     glyph = State(decision.to_state).lower()
-    return Entry(decision.at, glyph, f"{who} decided: {said(decision)}", decision.note)
+    title = f"{who} decided: {said(decision)}"
+    return Entry(decision.at, glyph, title, decision.note, Step.DECIDED)
 
 
 def _ending(run: Run, at: datetime) -> Entry:
@@ -98,7 +136,21 @@ def _ending(run: Run, at: datetime) -> Entry:
 def _after(before: Entry, entry: Entry) -> Entry:
     gap = entry.at - before.at
     shown = gap if gap >= timedelta(milliseconds=1) else None
-    return Entry(entry.at, entry.glyph, entry.title, entry.detail, shown)
+    return replace(entry, gap=shown, spent=_SPENT.get((before.step, entry.step), ("", "later")))
 
 
+_SPENT = {
+    (Step.DUE, Step.BORN): ("waited", "for a beat"),
+    (Step.BORN, Step.SENT): ("waited", "to be sent"),
+    (Step.TURN, Step.SENT): ("waited", "to be sent"),
+    (Step.WAITS, Step.TURN): ("waited", "for its turn"),
+    (Step.SENT, Step.STARTED): ("waited", "for a worker"),
+    (Step.SENT, Step.SENT): ("nobody took it for", ""),
+    (Step.STARTED, Step.BEGUN): ("made ready in", ""),
+    (Step.BEGUN, Step.ANSWERED): ("the call took", ""),
+    (Step.ANSWERED, Step.SENT): ("waited", "before it was tried again"),
+    (Step.ANSWERED, Step.STARTED): ("waited", "before it was tried again"),
+    (Step.ANSWERED, Step.DECIDED): ("waited", "for a decision"),
+    (Step.DECIDED, Step.SENT): ("waited", "to be sent"),
+}
 _GLYPHS = {"succeeded": "succeeded", "unknown": "review", "lost": "review", "later": "retrying"}

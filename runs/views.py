@@ -10,12 +10,13 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from jobs import clock
 from jobs.models import Job, Team
 from jobs.page_door import acts, fragment, job_for, jobs_of, page, person
 from jobs.roles import Act
 from jobs.targets import TargetError, load, masked
 from runs import members, review_queue, run_again, story
-from runs.dashboard import polling
+from runs.dashboard import polling, run_facts
 from runs.forms import JobFilter, NoteForm, RunFilter
 from runs.models import Run
 from runs.page_door import listed, run_for
@@ -112,7 +113,9 @@ def _run(request: HttpRequest, run: Run, form: NoteForm | None = None) -> dict[s
         "stoppable": run.state == State.RUNNING and run.stop_asked_at is None,
         **review_context(request, run, form),
     }
-    seen = [run, attempts, decisions, context["may_act"]]
+    may_act = bool(context["may_act"])
+    context["facts"] = run_facts.of(run, attempts, clock.now(), may_act=may_act)
+    seen = [run, attempts, decisions, may_act, context["facts"].seen]
     return polling.region(request, "run-live", context, seen=seen, run_id=run.id)
 
 

@@ -37,6 +37,7 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-job-resume": {"POST": "operator"},
     "api-job-run": {"POST": "operator"},
     "api-job-due": {"GET": "viewer"},
+    "api-job-why": {"GET": "viewer"},
     "api-job-versions": {"GET": "viewer"},
     "api-job-backfill": {"GET": "viewer", "POST": "operator"},
     "api-backfill": {"GET": "viewer"},

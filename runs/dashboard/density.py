@@ -25,6 +25,7 @@ _DAY = timedelta(days=1)
 _TICK = timedelta.resolution
 
 Times = tuple[tuple[int, ...], tuple[int, ...]]  # minutes and hours of a day
+Starts = tuple[int, ...]  # the midnights of days, in minutes from the first
 
 
 @dataclass
@@ -36,7 +37,8 @@ class Minutes:
     length: int
     cut: bool = False
     _singles: Counter[int] = field(default_factory=Counter)  # minute → moments
-    _days: Counter[tuple[int, Times]] = field(default_factory=Counter)  # midnight, times → jobs
+    _days: Counter[tuple[Starts, Times]] = field(default_factory=Counter)  # midnights → jobs
+    _zones: dict[str, tuple[LocalDay, ...]] = field(default_factory=dict)
     _steps: Counter[tuple[int, int]] = field(default_factory=Counter)  # first, step → jobs
 
     @property
@@ -48,7 +50,7 @@ class Minutes:
         if len(plan.schedules) == 1 and self._unbounded(plan, since):
             self._lay(plan.schedules[0], jobs)
         else:
-            after = max(since or self.start, self.start - _TICK)
+            after = max(since, self.start) if since else self.start - _TICK
             self._walk(plan.between(after, self.end - _TICK, MOST_WALKED + 1), jobs)
 
     def add_moments(self, moments: Sequence[datetime]) -> None:
@@ -61,12 +63,9 @@ class Minutes:
         found = [0] * self.length
         for place, number in self._singles.items():
             found[place] += number
-        for (midnight, (minutes, hours)), number in self._days.items():
-            for hour in hours:
-                for minute in minutes:
-                    place = midnight + hour * 60 + minute
-                    if 0 <= place < self.length:
-                        found[place] += number
+        for (midnights, times), number in self._days.items():
+            for place in _places(midnights, times, self.length):
+                found[place] += number
         for (first, step), number in self._steps.items():
             for place in range(first, self.length, step):
                 found[place] += number
@@ -90,19 +89,36 @@ class Minutes:
                 self._walk([moment] if self.start <= moment < self.end else [], jobs)
 
     def _lay_cron(self, schedule: Cron, jobs: int) -> None:
-        pattern = WallClock.of(schedule).pattern
-        times = pattern.minutes, pattern.hours
-        for day in local_days(self.start, self.end, schedule.timezone):
+        zone = schedule.timezone
+        if zone not in self._zones:
+            self._zones[zone] = local_days(self.start, self.end, zone)
+        pattern, days = WallClock.of(schedule).pattern, self._zones[zone]
+        midnights = tuple(
+            (day.start - self.start) // _MINUTE
+            for day in days
+            if day.plain and comes_on(pattern, day.date)
+        )
+        self._days[midnights, (pattern.minutes, pattern.hours)] += jobs
+        for day in days:
             if not day.plain:
                 inside = max(day.start, self.start), min(day.end, self.end)
                 self._walk(_between(schedule, *inside), jobs)
-            elif comes_on(pattern, day.date):
-                self._days[(day.start - self.start) // _MINUTE, times] += jobs
 
     def _walk(self, moments: Sequence[datetime], jobs: int) -> None:
         self.cut = self.cut or len(moments) > MOST_WALKED
         for moment in moments[:MOST_WALKED]:
             self._singles[(moment - self.start) // _MINUTE] += jobs
+
+
+def _places(midnights: Starts, times: Times, length: int) -> Iterator[int]:
+    """The minutes of these times on these days that lie within the stretch."""
+    minutes, hours = times
+    of_day = [hour * 60 + minute for hour in hours for minute in minutes]
+    for midnight in midnights:
+        if midnight >= 0 and midnight + 1440 <= length:
+            yield from map(midnight.__add__, of_day)
+        else:
+            yield from (midnight + at for at in of_day if 0 <= midnight + at < length)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from jobs.instants import canonical_instant
 from jobs.models import Job
 from jobs.plans import Plan
 from jobs.schedule_errors import ScheduleError
+from runs.dashboard import soon
 from runs.dashboard.density import MOST_WALKED, Minutes
 
 MOST_JOBS = 20_000  # that are looked at; a page says where there are more
@@ -140,11 +141,12 @@ class Standing:
         known = None if paused_until else due_at
         return cls(job_id, known, since, _plan(*planned), skip_next, left)
 
-    def next(self, after: datetime) -> datetime | None:
-        """Its next moment strictly after an instant."""
+    def next(self, after: datetime, until: datetime) -> datetime | None:
+        """Its first moment strictly after an instant, and not after another."""
         if self.due_at is not None and self.due_at > after:
-            return self.due_at
-        at = self.plan.next(max(after, self.since)) if self.plan else None
+            return self.due_at if self.due_at <= until else None
+        after = max(after, self.since)
+        at = soon.next_moment(self.plan, after, until) if self.plan else None
         return None if at is None or self._over(at) else at
 
     def skips(self, at: datetime) -> bool:
@@ -180,8 +182,8 @@ def _firsts(
     standing: Iterable[Standing], behind: Place, until: datetime
 ) -> Iterator[tuple[datetime, UUID]]:
     for row in standing:
-        at = row.next(behind.at if row.id <= behind.job_id else behind.at - _TICK)
-        if at is not None and at <= until:
+        at = row.next(behind.at if row.id <= behind.job_id else behind.at - _TICK, until)
+        if at is not None:
             yield at, row.id
 
 
@@ -193,8 +195,8 @@ def _merged(
         at, job_id = heappop(near)
         yield at, job_id
         count -= 1
-        following = rows[job_id].next(at)
-        if following is not None and following <= until:
+        following = rows[job_id].next(at, until)
+        if following is not None:
             heappush(near, (following, job_id))
 
 

@@ -97,7 +97,10 @@ def _no_moment(job: Job, now: datetime) -> Answer:
 
 def _held(job: Job) -> Iterator[Answer]:
     if hold := holds.over(job.team_id):
-        text = f"A hold is on ({hold.scope}): {hold.reason} What is due waits for its end."
+        most = (
+            f"At most {job.catch_up_limit} of its moments wait for the end; no run starts before."
+        )
+        text = f"This job waits for the hold of {hold.scope}: {hold.reason} {most}"
         remedy = "End the hold, or let one run past it by Run now."
         yield Answer("hold", text, remedy, hold.began_at, hold.until, hold_id=hold.id)
 
@@ -149,8 +152,8 @@ def _under_way(job: Job, now: datetime) -> Iterator[Answer]:
 
 def _waits(run: Run) -> Answer:
     """For its turn; the run in the way is linked."""
-    other = Run.objects.filter(id=run.blocked_by).values_list("state", flat=True).first()
-    if other == State.REVIEW:
+    in_review = Run.objects.filter(state=State.REVIEW, id=run.blocked_by or run.id)
+    if in_review.exists():
         remedy = "Decide that run: later ones wait until somebody has."
         return Answer("review", run.reason, remedy, run.created_at, run_id=run.blocked_by)
     remedy = "Wait until that run has ended, or cancel it."

@@ -10,7 +10,7 @@ import pytest
 
 from jobs import schedules
 from jobs.plans import Plan
-from runs.dashboard import heat
+from runs.dashboard import heat, soon
 from runs.dashboard.density import MOST_WALKED, Minutes, local_days
 
 MINUTE = timedelta(minutes=1)
@@ -48,6 +48,19 @@ def test_patterns_lie_where_walking_finds_them(start: datetime, dst: str) -> Non
     assert minutes.counts() == expected
 
 
+@pytest.mark.parametrize("start", [ORDINARY, SPRING, AUTUMN])
+def test_the_next_moment_is_the_one_that_walking_finds(start: datetime) -> None:
+    dice = random.Random(1)
+    for zone in ZONES:
+        for cron in EXPRESSIONS:
+            one = plan({"cron": cron, "timezone": zone})
+            for _ in range(8):
+                after = start + timedelta(seconds=dice.randrange(6 * 86_400))
+                until = after + timedelta(seconds=dice.randrange(2 * 86_400))
+                found = one.between(after, until, 1)
+                assert soon.next_moment(one, after, until) == (found[0] if found else None)
+
+
 @pytest.mark.parametrize("seconds", [1, 7, 60, 90, 300, 3600, 86_400, 1_000_000])
 @pytest.mark.parametrize("away", [-1_000_000, -3601, 0, 45, 7200])
 def test_intervals_lie_where_walking_finds_them(seconds: int, away: int) -> None:
@@ -69,6 +82,12 @@ def test_bounds_and_shared_moments_are_kept() -> None:
     assert sum(count % 10 for count in counts) == 28
     assert sum(count // 10 % 10 for count in counts) == 4
     assert sum(count // 100 for count in counts) == 1
+
+
+def test_a_moment_at_the_very_start_counts_also_of_a_bounded_job() -> None:
+    minutes = Minutes(ORDINARY, 60)
+    minutes.add(plan({"cron": "17 10 * * *"}, ends_at=ORDINARY + MINUTE), 1)
+    assert minutes.counts()[0] == 1
 
 
 def test_a_job_of_too_many_moments_is_cut_and_says_so() -> None:

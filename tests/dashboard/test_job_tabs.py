@@ -68,7 +68,7 @@ def test_a_month_shows_what_was_and_what_is_to_come(job: Job) -> None:
     assert found[5].outcomes == {State.SUCCEEDED: 2, State.DEAD: 1}
     assert (found[5].trouble, found[5].to_come) == (1, 0)
     assert found[5].words == "1 dead, 2 succeeded"
-    assert (found[20].is_today, found[20].to_come) == (True, 2), "those of 11 and 17 o'clock"
+    assert (found[20].is_today, found[20].to_come) == (True, 3), "of 11, 17 and 23 o'clock"
     assert found[21].to_come == 4
     assert found[19].words == "nothing"
 

@@ -108,7 +108,7 @@ def test_other_jobs_in_the_minute_are_counted_and_not_named(
 ) -> None:
     job = make.job(team, name="mine", schedule=NOON)
     make.job(make.team("elsewhere"), name="secret project", schedule=NOON)
-    page = browser.get(f"/jobs/{job.id}/")
+    page = browser.get(f"/jobs/{job.id}/?tab=schedule")
     assert "at least 1 other job in this minute" in page.words
     assert "Another minute, or a spread of the start" in page.words
     assert "secret project" not in page.words

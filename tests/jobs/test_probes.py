@@ -71,7 +71,7 @@ def test_the_page_takes_shows_and_keeps_them(team: Team) -> None:
     assert {name: page.value(name) for name in FIELDS if name != "critical"} == {
         name: value for name, value in FIELDS.items() if name != "critical"
     }
-    words = browser.get(f"/jobs/{job.id}/").words
+    words = browser.get(f"/jobs/{job.id}/?tab=settings").words
     assert "to be decided within 15 m" in words
     assert "when 3 runs wait in Review" in words
 

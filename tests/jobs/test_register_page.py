@@ -76,6 +76,8 @@ def test_the_secret_header_is_sealed_and_never_shown(browser: Browser) -> None:
     job = Job.objects.get()
     assert job.target["headers"]["Authorization"].startswith("sealed:")
     edit = browser.get(f"/jobs/{job.id}/edit/")
+    assert "very-secret" not in page.html
+    page = browser.get(f"/jobs/{job.id}/?tab=settings")
     assert "Authorization: ********" in page.words
     assert "Authorization: ********" in edit.value("headers")
     for shown in (page, edit):
@@ -293,5 +295,5 @@ def test_the_page_of_a_job_shows_its_target_as_it_was_written(browser: Browser) 
     browser.send("/jobs/new/", typed(**TEMPLATED))
     job = Job.objects.get()
     assert job.templated
-    assert "https://a.example/{{date}}" in browser.get(f"/jobs/{job.id}/").words
+    assert "https://a.example/{{date}}" in browser.get(f"/jobs/{job.id}/?tab=settings").words
     assert "What it calls at" in browser.get(f"/jobs/{job.id}/edit/").words

@@ -166,4 +166,4 @@ def test_the_page_of_a_job_says_it_in_words(
     browser: Browser, team: Team, overlap: str, words: str
 ) -> None:
     job = make.job(team, name=overlap, overlap=overlap)
-    assert words in browser.get(f"/jobs/{job.id}/").words
+    assert words in browser.get(f"/jobs/{job.id}/?tab=settings").words

@@ -68,7 +68,7 @@ def test_the_story_tells_everything_in_its_order(
     ]
     places = [story.index(words) for words in told]
     assert places == sorted(places)
-    assert "30 s later" in story
+    assert "the call took 30 s" in story
     assert "&lt;b&gt;bad gateway&lt;/b&gt;" in page.html
     assert "Seen in the ledger." in page.words
 
@@ -104,7 +104,7 @@ def test_a_time_and_the_time_since_the_one_before_stand_apart(browser: Browser, 
     now = clock.now()
     run = make.run(job, State.ENQUEUED, created_at=now, sent_at=now + timedelta(seconds=2), sends=1)
     html = browser.get(f"/runs/{run.id}/").html
-    assert re.search(r'</(time|span)> <div class="gap">2 s later', html)
+    assert re.search(r'</(time|span)> <div class="gap">waited 2 s to be sent', html)
 
 
 def test_a_run_that_calls_with_a_secret_shows_a_mask(browser: Browser, team: Team) -> None:

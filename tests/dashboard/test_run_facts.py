@@ -159,10 +159,8 @@ def test_a_viewer_is_told_who_may(team: Team, job: Job) -> None:
 
 def test_ids_and_the_command_can_be_copied(browser: Browser, job: Job) -> None:
     run = make.run(job, State.SKIPPED, origin=Origin.SCHEDULE, due_at=clock.now(), reason="x")
-    copied = {
-        button.attrs["data-copy"]
-        for button in browser.get(f"/runs/{run.id}/").all("button", type="button")
-    }
+    buttons = browser.get(f"/runs/{run.id}/").all("button", class_="button plain copy")
+    copied = {button.attrs["data-copy"] for button in buttons}
     assert {str(run.id), run.key, str(job.id)} <= copied
     (command,) = [text for text in copied if text.startswith("curl")]
     assert f"/api/v1/jobs/{job.id}/run/" in command

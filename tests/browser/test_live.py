@@ -92,7 +92,7 @@ def test_nothing_moves_while_a_row_is_ticked(
     page.goto(f"/dead-letters/{run.error_group}/")
     tick = page.locator(f"#run-{run.id} input")
     # Ticked while the answer to a poll is on its way, and while there is something new.
-    second = make.dead(job)
+    second = make.run(job, State.DEAD)
     with page.expect_response(lambda answer: "/live/" in answer.url) as found:
         page.evaluate(f"{RETURN}; document.querySelector('[name=run]').click()")
     assert found.value.status == 200

@@ -31,7 +31,7 @@ def operator(job: Job) -> User:
 
 
 def test_the_keys_lead_through_the_pages(visit: Visit, job: Job, operator: User) -> None:
-    first, second = make.dead(job), make.dead(job)
+    first, second = (make.run(job, State.DEAD) for _ in range(2))
     page = visit(operator)
     page.goto(f"/dead-letters/{first.error_group}/")
     for key, run in (("j", first), ("j", second), ("j", second), ("k", first)):

@@ -73,8 +73,10 @@ def runs(request: HttpRequest) -> HttpResponse:
 def job_runs(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """The newest runs of a job, for its page."""
     job = job_for(request, job_id)
-    rows = listed(request).filter(job=job)[:RECENT]
-    return render(request, "runs/_job_runs.html", {"job": job, "runs": rows})
+    rows = list(listed(request).filter(job=job)[:RECENT])
+    context = {"job": job, "runs": rows}
+    region = polling.region(request, "job-runs", context, seen=[job.name, rows], job_id=job.id)
+    return polling.answer(request, "runs/_job_runs.html", region)
 
 
 @page

@@ -196,3 +196,13 @@ def test_title_and_icon_tell_of_a_run_in_review(visit: Visit, job: Job, operator
     expect(page).to_have_title("(2) Holds · Onebeat")
     expect(page.locator("#icon")).to_have_attribute("href", re.compile("icon-review"))
     expect(page.locator("#count-review")).to_contain_text("2")
+
+
+def test_the_runs_of_a_job_come_in_on_its_page(visit: Visit, job: Job, operator: User) -> None:
+    page = visit(operator)
+    page.goto(f"/jobs/{job.id}/")
+    expect(page.locator("#runs")).to_contain_text("It has not run yet.")
+    run = make.run(job, State.RUNNING)
+    page.evaluate(RETURN)
+    expect(page.locator(f"#runs #run-{run.id}")).to_contain_text("Running")
+    expect(page.locator("#live-said")).to_contain_text("updated")

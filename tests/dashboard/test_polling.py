@@ -88,13 +88,17 @@ def tag_of(answer: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "path", ["/review/live/", "/dead-letters/live/", "/holds/live/", "/dead-letters/{group}/live/"]
+    "path",
+    [
+        *("/review/live/", "/dead-letters/live/", "/holds/live/", "/dead-letters/{group}/live/"),
+        "/jobs/{job}/runs/",
+    ],
 )
 def test_a_poll_keeps_no_session_alive_and_writes_nothing(
     reader: User, job: Job, path: str, django_assert_max_num_queries: Any
 ) -> None:
     make.run(job, State.REVIEW)
-    where = path.format(group=make.dead(job).error_group)
+    where = path.format(group=make.dead(job).error_group, job=job.id)
     client = Client()
     client.force_login(reader)
     before = ends(client)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar, Self
 from uuid import UUID
 
 import uuid_utils.compat
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
+from django.db.models.lookups import GreaterThan
 
 from jobs.definition_values import DAY
 from jobs.models import Hold, Job, Team
@@ -221,6 +222,22 @@ class Run(models.Model):
                 fields=("hold", "job"),
                 condition=Q(state=State.WAITING, hold__isnull=False),
                 name="held_runs",
+            ),
+            # Lists of what is not fine are read along these; what succeeds pays for none of them.
+            models.Index(
+                fields=("state", "id"),
+                condition=Q(state__in=(State.SKIPPED, State.CANCELLED, State.CLOSED)),
+                name="runs_put_aside",
+            ),
+            models.Index(
+                fields=("origin", "id"),
+                condition=Q(origin__in=(Origin.HAND, Origin.BACKFILL)),
+                name="runs_asked_for",
+            ),
+            models.Index(
+                fields=("due_at",),
+                condition=Q(GreaterThan(F("created_at") - F("due_at"), timedelta(hours=1))),
+                name="runs_made_late",
             ),
             # With the constraint on serial runs: whatever may be in another run's way.
             models.Index(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.cache import never_cache
 
@@ -17,10 +17,13 @@ from jobs.models.job import JobQuerySet
 from jobs.roles import Act, may
 
 P = ParamSpec("P")
+Answer = TypeVar("Answer", bound=HttpResponseBase)
 View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
-def page(view: View[P]) -> View[P]:
+def page(
+    view: Callable[Concatenate[HttpRequest, P], Answer],
+) -> Callable[Concatenate[HttpRequest, P], Answer]:
     """A page with a team's data: for people who have signed in, and kept by no cache."""
     return never_cache(login_required(view))
 

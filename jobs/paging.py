@@ -34,17 +34,22 @@ def cut(
     request: Request, rows: QuerySet[Any, Found], by: Sequence[str]
 ) -> tuple[list[Found], str | None]:
     """The rows of the page that is asked for, and the address of the next; rows may be dicts."""
-    size = asked.count(request, "page_size", _USUAL, _MOST)
+    size = size_of(request)
     if "cursor" in request.query_params:
         rows = after(rows, by, request.query_params["cursor"])
     found = list(rows.order_by(*by)[: size + 1])
-    following = _next(request, found[size - 1], by) if len(found) > size else None
+    following = following_page(request, cursor(found[size - 1], by)) if len(found) > size else None
     return found[:size], following
 
 
-def after(rows: QuerySet[Any, Found], by: Sequence[str], behind: str) -> QuerySet[Any, Found]:
+def size_of(request: Request) -> int:
+    """How many rows a page is to hold."""
+    return asked.count(request, "page_size", _USUAL, _MOST)
+
+
+def after(rows: QuerySet[Any, Found], by: Sequence[str], cursor: str) -> QuerySet[Any, Found]:
     """The rows behind a cursor. Raises BadRequest for one that this list has not given."""
-    return rows.filter(_after(by, opened(behind, by)))
+    return rows.filter(behind(by, opened(cursor, by)))
 
 
 def cursor(last: object, by: Sequence[str]) -> str:
@@ -58,27 +63,27 @@ def _value(row: object, name: str) -> Any:
     return row[name] if isinstance(row, dict) else getattr(row, name)
 
 
-def _after(by: Sequence[str], values: list[Any]) -> Q:
+def behind(by: Sequence[str], values: Sequence[Any]) -> Q:
     """The rows behind these values: a later first column, or the same and a later second …"""
-    behind = Q()
+    found = Q()
     for place, column in enumerate(by):
         same = {name.lstrip("-"): values[at] for at, name in enumerate(by[:place])}
         later = f"{column.lstrip('-')}__{'lt' if column.startswith('-') else 'gt'}"
-        behind |= Q(**same, **{later: values[place]})
-    return behind
+        found |= Q(**same, **{later: values[place]})
+    return found
 
 
-def _next(request: Request, last: object, by: Sequence[str]) -> str:
+def following_page(request: Request, cursor: str) -> str:
+    """The address of the page behind a cursor."""
     parameters = request.query_params.copy()
-    parameters["cursor"] = cursor(last, by)
+    parameters["cursor"] = cursor
     return request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
 
 
-def opened(behind: str, by: Sequence[str]) -> list[Any]:
-    """The columns of the last row, as `cursor` kept them. Raises BadRequest for what it did not
-    give."""
+def opened(cursor: str, by: Sequence[str]) -> list[Any]:
+    """The columns that a cursor holds. Raises BadRequest for one that this list has not given."""
     try:
-        values: list[Any] = signing.loads(behind, salt=_salt(by))
+        values: list[Any] = signing.loads(cursor, salt=_salt(by))
     except signing.BadSignature:
         hint = "Follow `next` as it was given, or begin without a cursor."
         raise BadRequest(Problem("cursor", "was not given by this list.", hint)) from None

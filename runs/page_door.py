@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.shortcuts import get_object_or_404
 
 from jobs.page_door import demand, person
@@ -36,3 +36,13 @@ def run_for(request: HttpRequest, run_id: UUID, act: Act = Act.READ) -> Run:
     run = get_object_or_404(runs_of(request), id=run_id)
     demand(request, run.job.team_id, act)
     return run
+
+
+def address(request: HttpRequest, **changed: object) -> str:
+    """This page's address with other parameters; an empty one is left out."""
+    parameters: QueryDict = request.GET.copy()
+    for name, value in changed.items():
+        parameters.pop(name, None)
+        if value:
+            parameters[name] = str(value)
+    return f"?{parameters.urlencode()}"

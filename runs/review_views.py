@@ -29,10 +29,10 @@ from runs import (
 from runs.dashboard import polling
 from runs.decisions import NoteMissing, Stale
 from runs.models import Approval, Run
-from runs.page_door import listed, run_for
+from runs.page_door import address, listed, run_for
 from runs.review_forms import DecisionForm, ManyForm, ReviewFilter
 from runs.states import State
-from runs.views import address, review_context, run_page
+from runs.views import review_context, run_page
 
 SIZE = 50  # rows of a page
 BESIDE = 20  # of the queue, beside one of it

@@ -1,0 +1,124 @@
+"""Which jobs a list shows, and in which order: the same parameters for the page, the API, exports
+and saved views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple
+
+from django import forms
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from jobs.models import Job
+from runs.dashboard import conditions, filters
+
+ORDERS = {"name": "Name", "next_due": "Next due", "last_run": "Last run"}
+_WAYS = {"name": "ascending", "next_due": "ascending", "last_run": "descending"}
+_MOST_AHEAD = 366 * 86_400  # seconds
+
+
+def _is_failing() -> Q:
+    resting = Job.objects.filter(conditions.rests()).order_by()
+    return Q(id__in=conditions.failing(resting).values("id"))
+
+
+_STATES: dict[str, tuple[str, Callable[[], Q]]] = {
+    "active": ("Active", lambda: Q(paused=False, due__isnull=False)),
+    "paused": ("Paused", lambda: Q(paused=True)),
+    "finished": ("Finished", lambda: Q(paused=False, due__isnull=True)),
+    "failing": ("Failing", _is_failing),
+    "late": ("Late", conditions.is_late),
+}
+_KINDS = {
+    "http": ("HTTP call", Q(target__type="http")),
+    "task": ("Task", Q(target__type="task")),
+    "mirrored": ("Mirrored", Q(periodic_task_id__isnull=False)),
+}
+_SAFE = {"true": True, "false": False}
+_AHEAD = ((3600, "Next hour"), (86_400, "Next 24 hours"), (7 * 86_400, "Next 7 days"))
+
+
+class Head(NamedTuple):
+    """A column to sort by: its name, the list sorted so, and how it is sorted if it is."""
+
+    word: str
+    address: str
+    sorted: str
+
+
+class AheadSelect(forms.Select):
+    """The usual spans; an address may name any number of seconds, which then is one more."""
+
+    def optgroups(self, name: str, value: list[str], attrs: Any = None) -> Any:
+        """The choices, and the one that the address names."""
+        if value[0] and value[0] not in {str(one) for one, _ in self.choices}:
+            self.choices = [*self.choices, (value[0], f"Next {value[0]} seconds")]
+        return super().optgroups(name, value, attrs)
+
+
+class JobFilter(filters.Filter):
+    """Jobs by text in name and description, team, state, what they call, whether they are safe to
+    repeat, and whether a moment comes within so many seconds; sorted."""
+
+    q = filters.text("Search")
+    state = filters.several(
+        "State", "Every state", [(name, word) for name, (word, _) in _STATES.items()]
+    )
+    kind = filters.several(
+        "Calls", "Anything", [(name, word) for name, (word, _) in _KINDS.items()]
+    )
+    idempotent = filters.one("Safe to repeat", "Either", [("true", "Yes"), ("false", "No")])
+    due_within = forms.IntegerField(
+        label="Due within",
+        required=False,
+        min_value=1,
+        max_value=_MOST_AHEAD,
+        widget=AheadSelect(attrs={"class": "input"}, choices=[("", "Any time"), *_AHEAD]),
+    )
+    sort = filters.one("Sorted by", None, list(ORDERS.items()))
+
+    field_order = ("q", "team", "state", "kind", "idempotent", "due_within", "sort")
+    order = ("sort",)
+
+    @property
+    def sorting(self) -> str:
+        """The order of a valid filter."""
+        return self.cleaned_data["sort"] or "name"
+
+    @property
+    def heads(self) -> dict[str, Head]:
+        """The columns that the list can be sorted by."""
+        chosen = str(self.data.get("sort") or "name")
+        return {
+            by: Head(
+                word,
+                filters.address_of({**self.narrowing, "sort": [by]}),
+                _WAYS[by] * (by == chosen),
+            )
+            for by, word in ORDERS.items()
+        }
+
+    def _sorted(self, by: str) -> str:
+        return filters.address_of({**self.narrowing, "sort": [by]})
+
+    def applied(self, rows: QuerySet[Job]) -> QuerySet[Job]:
+        """The rows that a valid filter asks for."""
+        said = self.cleaned_data
+        if said["q"]:
+            rows = rows.filter(Q(name__icontains=said["q"]) | Q(description__icontains=said["q"]))
+        if said["team"]:
+            rows = rows.filter(team__slug=said["team"])
+        if said["state"]:
+            rows = rows.filter(reduce(or_, (_STATES[one][1]() for one in said["state"])))
+        if said["kind"]:
+            rows = rows.filter(reduce(or_, (_KINDS[one][1] for one in said["kind"])))
+        if said["idempotent"]:
+            rows = rows.filter(idempotent=_SAFE[said["idempotent"]])
+        if said["due_within"]:
+            ahead = Now() + timedelta(seconds=said["due_within"])
+            rows = rows.filter(paused=False, due__at__lte=ahead)
+        return rows

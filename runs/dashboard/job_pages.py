@@ -1,0 +1,88 @@
+"""The list of jobs page by page, in its order, while jobs fire.
+
+By next moment or last run the order moves with every fire. A page therefore tells the next one
+which run was the newest when the list began: what has run since counts as it stood then, so that
+no job is shown twice and none is passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.core import signing
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, UUIDField, Value
+from django.db.models.functions import Coalesce
+
+from jobs import paging
+from jobs.definitions import Problem
+from jobs.models import Job
+from jobs.problems import BadRequest
+from runs.models import Run
+from runs.states import Origin
+
+_NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+_NO_RUN = UUID(int=0)
+_BY = {
+    "name": ("name", "id"),
+    "next_due": ("next_at", "id"),
+    "last_run": ("-last_run", "id"),
+}
+_SALT = "onebeat.jobs"
+
+
+def page(rows: QuerySet[Job], sort: str, cursor: str, size: int) -> tuple[list[Job], str | None]:
+    """The rows behind a cursor (empty: from the beginning), and the cursor of the next page.
+    Raises BadRequest (`cursor`) for one that a list in this order has not given."""
+    newest, values = _opened(cursor, sort) if cursor else (_newest(), [])
+    ordered = _ordered(rows, sort, newest)
+    if values:
+        ordered = _not_yet_shown(ordered, sort, newest, values)
+    found = list(ordered[: size + 1])
+    more = _cursor(found[size - 1], sort, newest) if len(found) > size else None
+    return found[:size], more
+
+
+def _ordered(rows: QuerySet[Job], sort: str, newest: UUID) -> QuerySet[Job]:
+    if sort == "next_due":
+        rows = rows.annotate(next_at=Coalesce("due__at", Value(_NEVER)))
+    if sort == "last_run":
+        of_job = Run.objects.filter(job=OuterRef("pk"), id__lte=newest).order_by("-id")
+        last = Coalesce(Subquery(of_job.values("id")[:1]), Value(_NO_RUN, UUIDField()))
+        rows = rows.annotate(last_run=last)
+    return rows.order_by(*_BY[sort])
+
+
+def _not_yet_shown(
+    rows: QuerySet[Job], sort: str, newest: UUID, values: Sequence[Any]
+) -> QuerySet[Job]:
+    rows = rows.filter(paging.behind(_BY[sort], values))
+    if sort == "next_due":  # what has fired since stood before the cursor if its moment did
+        fired = Run.objects.filter(
+            job=OuterRef("pk"), id__gt=newest, origin=Origin.SCHEDULE, due_at__lte=values[0]
+        )
+        rows = rows.filter(~Q(Exists(fired)))
+    return rows
+
+
+def _newest() -> UUID:
+    found: UUID | None = Run.objects.order_by("-id").values_list("id", flat=True).first()
+    return found or _NO_RUN
+
+
+def _cursor(last: Job, sort: str, newest: UUID) -> str:
+    values = [getattr(last, column.lstrip("-")) for column in _BY[sort]]
+    return signing.dumps([sort, str(newest), *map(str, values)], salt=_SALT)
+
+
+def _opened(cursor: str, sort: str) -> tuple[UUID, list[str]]:
+    try:
+        of, newest, *values = signing.loads(cursor, salt=_SALT)
+    except signing.BadSignature:
+        of = None
+    if of != sort:
+        hint = "Follow the link to the next page as it was given, or begin without a cursor."
+        raise BadRequest(Problem("cursor", "was not given by this list.", hint))
+    return UUID(newest), values

@@ -104,14 +104,15 @@ def edit(
     return job
 
 
-def pause(job_id: UUID, pause: Pause, *, by: User | None) -> Job:
-    """The job paused: moments under the pause are not due. Raises Gone, ReadOnly."""
-    return _set_pause(job_id, pause, by=by)
+def pause(job_id: UUID, pause: Pause, *, by: User | None, seen: int | None = None) -> Job:
+    """The job paused: moments under the pause are not due. Raises Gone, ReadOnly; and Changed where
+    it is not in the version that was `seen`."""
+    return _set_pause(job_id, pause, by=by, seen=seen)
 
 
-def resume(job_id: UUID, *, by: User | None) -> Job:
-    """The job active from now on; nothing that lay under the pause fires. Raises Gone, ReadOnly."""
-    return _set_pause(job_id, None, by=by)
+def resume(job_id: UUID, *, by: User | None, seen: int | None = None) -> Job:
+    """The job active from now on; nothing that lay under the pause fires. Raises as `pause`."""
+    return _set_pause(job_id, None, by=by, seen=seen)
 
 
 def skip_next(job_id: UUID, count: int, *, reason: str, by: User | None) -> Job:
@@ -156,9 +157,11 @@ def due_at(job: Job) -> tuple[datetime | None, str | None]:
     return plan.next(job.version_began_at), local_times.zone_data_of(plan.schedules)
 
 
-def _set_pause(job_id: UUID, pause: Pause | None, *, by: User | None) -> Job:
+def _set_pause(job_id: UUID, pause: Pause | None, *, by: User | None, seen: int | None) -> Job:
     with transaction.atomic():
         job, due, now = _lock(job_id)
+        if seen not in (None, job.version):
+            raise Changed(job.version)
         before = stored.shape(job)
         job.paused = pause is not None
         job.paused_until = pause.until if pause else None

@@ -19,6 +19,7 @@ from runs.models import (
     Channel,
     Decision,
     Delivery,
+    HomeView,
     IdempotencyKey,
     Installation,
     Message,
@@ -28,6 +29,7 @@ from runs.models import (
     ReplayItem,
     ReviewClaim,
     Run,
+    SavedView,
     Tombstone,
     ZoneData,
 )
@@ -222,3 +224,19 @@ class TombstoneAdmin(ReadOnlyAdmin):
 
     list_display = ("job_id", "due_at", "ending")
     ordering = ("-id",)
+
+
+@admin.register(SavedView)
+class SavedViewAdmin(ReadOnlyAdmin):
+    """Filters of lists under a name; saved and changed on the pages."""
+
+    list_display = ("name", "page", "team", "owner", "created_at")
+    list_select_related = ("team", "owner")
+
+
+@admin.register(HomeView)
+class HomeViewAdmin(ReadOnlyAdmin):
+    """With which view a person begins."""
+
+    list_display = ("user", "view")
+    list_select_related = ("user", "view")

@@ -26,6 +26,7 @@ from runs.models import (
     Beat,
     Decision,
     Delivery,
+    HomeView,
     IdempotencyKey,
     Installation,
     Message,
@@ -110,6 +111,7 @@ def one_of_each(team: Team, staff: User) -> None:
     Installation.objects.create(identity="1/2", timeline=1, pulse=1, seen_at=now)
     Tombstone.objects.create(job=job, due_at=now, ending="SUCCEEDED")
     ZoneData.objects.create(version="2026a", seen_at=now)
+    HomeView.objects.create(user=staff, view=make.view(team))
     address = "https://hooks.example/"
     channel = make.channel(team, "dead", by=staff, way="webhook", address=address)
     sending = Delivery.objects.create(channel=channel, created_at=now)

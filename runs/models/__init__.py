@@ -13,6 +13,7 @@ from runs.models.receipt_key import ReceiptKey
 from runs.models.replay import Replay, ReplayItem
 from runs.models.review import Approval, ProbeAnswer, ReviewClaim
 from runs.models.run import Run
+from runs.models.saved_view import HomeView, SavedView
 from runs.models.tombstone import Tombstone
 from runs.models.zone_data import ZoneData
 
@@ -25,6 +26,7 @@ __all__ = [
     "Channel",
     "Decision",
     "Delivery",
+    "HomeView",
     "IdempotencyKey",
     "Installation",
     "Message",
@@ -34,6 +36,7 @@ __all__ = [
     "ReplayItem",
     "ReviewClaim",
     "Run",
+    "SavedView",
     "Tombstone",
     "ZoneData",
 ]

@@ -51,9 +51,9 @@ def main() -> None:
     options = _options()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="onebeat-bench-")))
-        database = stack.enter_context(_database(folder))
-        broker = stack.enter_context(_broker(options.broker, database, folder))
-        _environment(database, broker, folder)
+        url = stack.enter_context(database(folder))
+        broker = stack.enter_context(_broker(options.broker, url, folder))
+        environment(url, broker, folder)
         figures = _measure(options, folder)
         print(json.dumps(figures), file=sys.stderr)
         figures |= _rival(options, folder, stack, figures["fires_per_s"])
@@ -76,7 +76,7 @@ def _options() -> argparse.Namespace:
 
 
 @contextmanager
-def _database(folder: Path) -> Iterator[str]:
+def database(folder: Path) -> Iterator[str]:
     """A database of our own on DATABASE_URL's server, or on the one that comes along."""
     with ExitStack() as stack:
         server = os.environ.get("DATABASE_URL") or embedded.url(folder)
@@ -107,7 +107,7 @@ def _server(name: str, folder: Path, role: str = "broker") -> Iterator[servers.S
         yield server
 
 
-def _environment(database_url: str, broker_url: str, folder: Path) -> None:
+def environment(database_url: str, broker_url: str, folder: Path) -> None:
     """What our process and its children read at start; Django is set up here."""
     os.environ |= {
         "DATABASE_URL": database_url,

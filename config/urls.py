@@ -20,6 +20,7 @@ LISTS = (
     ("replays", "api-replays"),
     ("holds", "api-holds"),
     ("channels", "api-channels"),
+    ("views", "api-views"),
 )
 api: list[URLPattern | URLResolver] = [
     path("", include("jobs.api_urls")),

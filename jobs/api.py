@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
-from operator import or_
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Q
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -35,26 +32,11 @@ from jobs.offer import offered
 from jobs.problems import BadRequest, NoSuch
 from jobs.roles import Act
 
-_STATES = {
-    "active": Q(paused=False, due__isnull=False),
-    "paused": Q(paused=True),
-    "finished": Q(paused=False, due__isnull=True),
-}
 _MOST_MOMENTS = 100
 
 
-class JobsDoor(Door):
-    """`jobs/`: the team's jobs, by name."""
-
-    def get(self, request: Request) -> Response:
-        """The jobs of `?team=`, those that are `?state=active`, `paused` or `finished`."""
-        asked.parameters(request, ("team", "state", *paging.PARAMETERS))
-        rows = access.jobs(request)
-        if (slug := asked.slug(request, "team")) is not None:
-            rows = rows.filter(team__slug=slug)
-        states = asked.choices(request, "state", tuple(_STATES))
-        rows = rows.filter(reduce(or_, (_STATES[state] for state in states), Q()))
-        return paging.page(request, rows, ("name", "id"), api_shapes.of_job)
+class RegisterDoor(Door):
+    """`jobs/`: a new one; the list, which tells of runs too, is added in runs/dashboard."""
 
     @once
     def post(self, request: Request) -> Response:

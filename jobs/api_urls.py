@@ -7,7 +7,6 @@ from django.urls import path
 from jobs import api, calendar_api
 
 urlpatterns = [
-    path("jobs/", api.JobsDoor.as_view(), name="api-jobs"),
     path("jobs/<uuid:job_id>/", api.JobDoor.as_view(), name="api-job"),
     path("jobs/<uuid:job_id>/pause/", api.PauseDoor.as_view(), name="api-job-pause"),
     path("jobs/<uuid:job_id>/resume/", api.ResumeDoor.as_view(), name="api-job-resume"),

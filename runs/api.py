@@ -9,36 +9,15 @@ from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs import access, asked, paging
+from jobs import access, asked
 from jobs.api_door import Door
 from jobs.asked_once import once
 from jobs.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
 from runs import api_shapes, approvals, by_hand, cancel, replay, review, review_shapes
-from runs.decide_door import address, conflict, deciding, run_of, runs_of
+from runs.decide_door import address, conflict, deciding, run_of
 from runs.states import State
-
-
-class RunsDoor(Door):
-    """`runs/`: the team's runs, newest first."""
-
-    def get(self, request: Request) -> Response:
-        """The runs of `?job=`, `?team=`, `?backfill=`, that died last like `?group=`, in any
-        `?state=`."""
-        asked.parameters(request, ("job", "state", "team", "backfill", "group", *paging.PARAMETERS))
-        rows = runs_of(request).select_related(None).only(*api_shapes.COLUMNS)
-        if (job_id := asked.identifier(request, "job")) is not None:
-            rows = rows.filter(job_id=job_id)
-        if (slug := asked.slug(request, "team")) is not None:
-            rows = rows.filter(job__team__slug=slug)
-        if (backfill_id := asked.identifier(request, "backfill")) is not None:
-            rows = rows.filter(backfill_id=backfill_id)
-        if (group_id := asked.identifier(request, "group")) is not None:
-            rows = rows.filter(error_group=group_id)
-        if states := asked.choices(request, "state", tuple(State)):
-            rows = rows.filter(state__in=states)
-        return paging.page(request, rows, ("-id",), api_shapes.of_run)
 
 
 class RunDoor(Door):

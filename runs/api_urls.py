@@ -17,12 +17,23 @@ from runs import (
     reports_api,
     review_api,
 )
-from runs.dashboard import overview_api, upcoming_api, why_api
+from runs.dashboard import (
+    lists_api,
+    many_api,
+    overview_api,
+    upcoming_api,
+    views_api,
+    why_api,
+)
 
 urlpatterns = [
     path("overview/", overview_api.OverviewDoor.as_view(), name="api-overview"),
     path("upcoming/", upcoming_api.UpcomingDoor.as_view(), name="api-upcoming"),
     path("upcoming/density/", upcoming_api.DensityDoor.as_view(), name="api-upcoming-density"),
+    path("jobs/", lists_api.JobsDoor.as_view(), name="api-jobs"),
+    path("jobs/bulk/", many_api.BulkDoor.as_view(), name="api-jobs-bulk"),
+    path("views/", views_api.ViewsDoor.as_view(), name="api-views"),
+    path("views/<uuid:view_id>/", views_api.ViewDoor.as_view(), name="api-view"),
     path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
     path("jobs/<uuid:job_id>/why/", why_api.WhyDoor.as_view(), name="api-job-why"),
     path(
@@ -38,7 +49,7 @@ urlpatterns = [
     ),
     path("audit/", audit_api.AuditDoor.as_view(), name="api-audit"),
     path("audit/reports/", audit_api.AuditReportsDoor.as_view(), name="api-audit-reports"),
-    path("runs/", api.RunsDoor.as_view(), name="api-runs"),
+    path("runs/", lists_api.RunsDoor.as_view(), name="api-runs"),
     path("runs/<uuid:run_id>/", api.RunDoor.as_view(), name="api-run"),
     path("runs/<uuid:run_id>/receipt/", receipts_api.ReceiptDoor.as_view(), name="api-run-receipt"),
     path("receipts/key/", receipts_api.ReceiptKeysDoor.as_view(), name="api-receipt-key"),

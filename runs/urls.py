@@ -14,7 +14,15 @@ from runs import (
     review_views,
     views,
 )
-from runs.dashboard import count_views, overview_views, upcoming_views
+from runs.dashboard import (
+    count_views,
+    export_views,
+    list_views,
+    many_views,
+    overview_views,
+    upcoming_views,
+    view_pages,
+)
 from runs.dashboard.overview import REGIONS
 
 urlpatterns = [
@@ -27,7 +35,14 @@ urlpatterns = [
     path("overview/demo/", overview_views.demo_job, name="overview-demo"),
     path("more/", views.more, name="more"),
     path("upcoming/", upcoming_views.coming, name="upcoming"),
-    path("jobs/", views.jobs, name="jobs"),
+    path("start/", view_pages.start, name="start"),
+    path("views/new/", view_pages.view_new, name="view-new"),
+    path("views/<uuid:view_id>/", view_pages.view, name="view"),
+    path("views/<uuid:view_id>/delete/", view_pages.view_delete, name="view-delete"),
+    path("jobs/", list_views.jobs, name="jobs"),
+    path("jobs/many/", many_views.many, name="jobs-many"),
+    path("jobs/export.csv", export_views.jobs, {"shape": "csv"}, name="jobs-csv"),
+    path("jobs/export.json", export_views.jobs, {"shape": "json"}, name="jobs-json"),
     path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),
     path("jobs/<uuid:job_id>/run-now/", action_views.run_now, name="job-run-now"),
     path("jobs/<uuid:job_id>/backfill/", backfill_views.job_backfill, name="job-backfill"),
@@ -39,7 +54,9 @@ urlpatterns = [
     ),
     path("backfills/<uuid:backfill_id>/stop/", backfill_views.backfill_stop, name="backfill-stop"),
     path("audit/", audit_views.audit, name="audit"),
-    path("runs/", views.runs, name="runs"),
+    path("runs/", list_views.runs, name="runs"),
+    path("runs/export.csv", export_views.runs, {"shape": "csv"}, name="runs-csv"),
+    path("runs/export.json", export_views.runs, {"shape": "json"}, name="runs-json"),
     path("runs/<uuid:run_id>/", views.run, name="run"),
     path("runs/<uuid:run_id>/live/", views.run_live, name="run-live"),
     path("runs/<uuid:run_id>/decide/", review_views.decide, name="run-decide"),

@@ -1,29 +1,26 @@
-"""The pages that show runs, and those that show jobs together with their runs."""
+"""The pages that show one run, and the runs of one job."""
 
 from __future__ import annotations
 
 from typing import Any
 from uuid import UUID
 
-from django.db.models import OuterRef, Subquery
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from jobs import clock
-from jobs.models import Job, Team
-from jobs.page_door import acts, fragment, job_for, jobs_of, page, person
+from jobs.page_door import acts, fragment, job_for, page
 from jobs.roles import Act
 from jobs.targets import TargetError, load, masked
-from runs import members, review_queue, run_again, story
+from runs import review_queue, run_again, story
 from runs.dashboard import polling, run_facts
-from runs.forms import JobFilter, NoteForm, RunFilter
+from runs.forms import NoteForm
 from runs.models import Run
 from runs.page_door import listed, run_for
 from runs.review_forms import DecisionForm
 from runs.states import TAKEN_BACK_FROM, UNDER_WAY, State
 
-SIZE = 50  # rows of a page
 RECENT = 10  # runs on a job's page
 
 
@@ -32,40 +29,6 @@ RECENT = 10  # runs on a job's page
 def more(request: HttpRequest) -> HttpResponse:
     """The pages that have no place at the edge of a narrow screen."""
     return render(request, "runs/more.html")
-
-
-@page
-@require_GET
-def jobs(request: HttpRequest) -> HttpResponse:
-    """The jobs of this person's teams, each with what became of it last."""
-    asked = JobFilter(request.GET, teams=_teams(request))
-    newest = Run.objects.filter(job=OuterRef("pk")).order_by("-id").values("id")[:1]
-    rows = asked.applied(jobs_of(request)).select_related("team", "due")
-    found = list(rows.annotate(last_run_id=Subquery(newest))[: SIZE + 1])
-    shown = found[:SIZE]
-    context = {
-        "filter": asked,
-        "rows": _with_last_run(request, shown),
-        "more": address(request, after=shown[-1].id) if len(found) > SIZE else None,
-        "may_register": bool(_teams(request, Act.EDIT)),
-        "behind": members.behind() if person(request).is_staff else [],
-    }
-    return render(request, "runs/jobs.html", context)
-
-
-@page
-@require_GET
-def runs(request: HttpRequest) -> HttpResponse:
-    """The runs of this person's teams, newest first."""
-    asked = RunFilter(request.GET, teams=_teams(request))
-    found = list(asked.applied(listed(request))[: SIZE + 1])
-    context = {
-        "filter": asked,
-        "runs": found[:SIZE],
-        "more": address(request, before=found[SIZE - 1].id) if len(found) > SIZE else None,
-        "newest": address(request, before="") if request.GET.get("before") else None,
-    }
-    return render(request, "runs/runs.html", context)
 
 
 @fragment
@@ -150,24 +113,3 @@ def _target(snapshot: dict[str, Any]) -> Any:
         return masked(load(snapshot))
     except TargetError:
         return None
-
-
-def _teams(request: HttpRequest, act: Act = Act.READ) -> list[str]:
-    rows = Team.objects.where(person(request).id, act)
-    return list(rows.values_list("slug", flat=True))
-
-
-def _with_last_run(request: HttpRequest, shown: list[Any]) -> list[tuple[Job, Run | None]]:
-    wanted = [job.last_run_id for job in shown if job.last_run_id]
-    last = {run.id: run for run in listed(request).filter(id__in=wanted)}
-    return [(job, last.get(job.last_run_id)) for job in shown]
-
-
-def address(request: HttpRequest, **changed: object) -> str:
-    """This page's address with other parameters; an empty one is left out."""
-    parameters: QueryDict = request.GET.copy()
-    for name, value in changed.items():
-        parameters.pop(name, None)
-        if value:
-            parameters[name] = str(value)
-    return f"?{parameters.urlencode()}"

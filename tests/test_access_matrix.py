@@ -14,7 +14,7 @@ from jobs import calendar_content, calendar_editing, holds
 from jobs.models import CalendarVersion, Hold, Job, Membership, Team
 from jobs.roles import Role
 from runs import approvals, idempotency, steps
-from runs.models import Approval, Backfill, Channel, Replay, Run
+from runs.models import Approval, Backfill, Channel, Replay, Run, SavedView
 from runs.states import State
 from tests import make
 from tests.api import Api
@@ -47,6 +47,9 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-calendar-preview": {"POST": "viewer"},
     "api-calendar-versions": {"GET": "viewer"},
     "api-overview": {"GET": "viewer"},
+    "api-jobs-bulk": {"POST": "operator"},
+    "api-views": {"GET": "viewer", "POST": "viewer"},
+    "api-view": {"GET": "viewer", "PATCH": "editor", "DELETE": "editor"},
     "api-runs": {"GET": "viewer"},
     "api-upcoming": {"GET": "viewer"},
     "api-upcoming-density": {"GET": "viewer"},
@@ -96,8 +99,10 @@ NOWHERE = "api-nowhere"
 SHARED = ("api-calendars", "api-calendar", "api-calendar-preview", "api-calendar-versions")
 # What everybody with a token may ask, each of their own team.
 INDEX = ("api-index", "api-receipt-key", "api-audit", "api-overview", "api-upcoming-density")
-MANY = "api-review-bulk"  # by which another team decides about its own
+MANY = ("api-review-bulk", "api-jobs-bulk")  # by which another team acts on its own
+OWN = "api-views"  # where everybody keeps their own
 LISTS = (
+    "api-views",
     "api-audit-reports",
     "api-jobs",
     "api-runs",
@@ -111,6 +116,9 @@ LISTS = (
 )  # where another team sees its own, not a 404
 BY_MAIL = {"way": "mail", "address": "ops@example.org", "kinds": ["dead"]}
 BODIES: dict[str, object] = {
+    "api-jobs-bulk": {"do": "resume", "as_of": NOW, "expected": 0},
+    "api-views": {"page": "jobs", "name": "new", "query": {"state": "paused"}},
+    "api-view": {"name": "renamed"},
     "api-jobs": make.shape(name="new", team="payments"),
     "api-job": make.shape(name="edited"),
     "api-job-backfill": {"from": NOW, "to": NOW, "dry_run": True},
@@ -159,6 +167,7 @@ class Stage:
         path = path.replace("<uuid:group_id>", str(self.run.error_group))
         path = path.replace("<uuid:replay_id>", str(self.replay.id if self.replay else ""))
         path = path.replace("<str:key>/<str:step>", f"{self.run.key}/charge")
+        path = path.replace("<uuid:view_id>", str(make.view(self.team).id))
         path = path.replace("<uuid:channel_id>", str(self.channel.id))
         return path.replace("<uuid:hold_id>", str(self.hold.id)) if self.hold else path
 
@@ -171,7 +180,8 @@ class Stage:
         runs = Run.objects.order_by("id").values_list("id", "state")
         replays = Replay.objects.order_by("id").values_list("id", "state")
         channels = Channel.objects.order_by("id").values_list("id", "name", "secret")
-        return [*jobs, *held, *versions, *runs, *backfills, *replays, *channels]
+        views = SavedView.objects.order_by("id").values_list("id", "name")
+        return [*views, *jobs, *held, *versions, *runs, *backfills, *replays, *channels]
 
 
 def patterns() -> dict[str, str]:
@@ -209,6 +219,7 @@ def stage(route: str) -> Stage:
     if route == "api-approval":
         asker = make.operator(team, "asker")
         approval = approvals.ask(run.id, token=None, new_key=True, note="Not seen.", by=asker)
+    make.view(team)
     replay = make.replay(job) if "api-replay" in route else None
     return Stage(team, job, run, make.backfill(job), hold, approval, replay, webhook(team))
 
@@ -243,7 +254,10 @@ def expected(route: str, method: str, who: str) -> set[int]:
     if who in (OTHER_TEAM, OTHER_TOKEN) and route in SHARED:
         return {200, 201, 204}  # calendars are everybody's, and no job goes by this one
     if who in (OTHER_TEAM, OTHER_TOKEN):
-        return {200} if route == MANY or (route in (*LISTS, *INDEX) and method == "GET") else {404}
+        if route == OWN:
+            return {200, 201}
+        listed = route in (*LISTS, *INDEX) and method == "GET"
+        return {200} if listed or route in MANY else {404}
     return {200, 201, 204} if ROLES.index(who) >= ROLES.index(lowest) else {403}
 
 
@@ -268,7 +282,7 @@ def test_who_may_do_what(route: str, method: str, who: str) -> None:
     assert answer.status in expected(route, method, who), answer.body
     if answer.status >= 400 or method == "GET":
         assert there.as_it_is() == before
-    if route in (*LISTS, MANY) and answer.status == 200 and who in (OTHER_TEAM, OTHER_TOKEN):
+    if route in (*LISTS, *MANY) and answer.status == 200 and who in (OTHER_TEAM, OTHER_TOKEN):
         assert answer.body["results"] == []
 
 

@@ -42,6 +42,15 @@ PAGES = {
     "counts": Rule("viewer", None),
     "upcoming": Rule("viewer", None),
     "jobs": Rule("viewer", None),
+    "start": Rule("viewer", None),
+    "view-new": Rule("viewer", "viewer"),
+    "view": Rule("viewer", "viewer"),  # whoever may not change it may begin with it
+    "view-delete": Rule(None, "editor"),
+    "jobs-many": Rule("operator", "operator"),
+    "jobs-csv": Rule("viewer", None),
+    "jobs-json": Rule("viewer", None),
+    "runs-csv": Rule("viewer", None),
+    "runs-json": Rule("viewer", None),
     "job": Rule("viewer", None),
     "job-new": Rule("editor", "editor"),
     "job-preview": Rule("viewer", None),
@@ -109,6 +118,9 @@ SHARED = {name for name in PAGES if name.startswith("calendar")}  # of the whole
 OPEN = {"sign-in", "sign-out"}
 ROLES = ("viewer", "operator", "editor", "admin")
 LISTS = {
+    "start",
+    "view-new",
+    "jobs-many",
     "audit",
     "review-live",
     "dead-letters-live",
@@ -126,7 +138,11 @@ LISTS = {
     "counts",
     "upcoming",
     "jobs",
+    "jobs-csv",
+    "jobs-json",
     "runs",
+    "runs-csv",
+    "runs-json",
     "review",
     "dead-letters",
     "job-new",
@@ -174,6 +190,8 @@ def address(name: str, job: Job, run: Run) -> str:
         path = path.replace("<uuid:replay_id>", str(there_is.id))
     if "<uuid:approval_id>" in path:
         path = path.replace("<uuid:approval_id>", str(approval_of(run).id))
+    if "<uuid:view_id>" in path:
+        path = path.replace("<uuid:view_id>", str(make.view(job.team).id))
     if "<uuid:hold_id>" in path:
         there = Hold.objects.first() or holds.begin(job.team, "A move.", by=None)
         path = path.replace("<uuid:hold_id>", str(there.id))
@@ -218,7 +236,7 @@ def test_a_list_shows_nothing_of_another_team(name: str, job: Job, run: Run) -> 
     make.run(job, State.DEAD)
     client = Client()
     client.force_login(make.outsider())
-    for query in ("", f"?job={job.id}&team=payments&q=of-payments&after={run.id}&before={run.id}"):
+    for query in ("", f"?job={job.id}&team=payments&q=of-payments&cursor={run.id}"):
         page = client.get(address(name, job, run) + query).content.decode()
         assert "of-payments</a>" not in page
         assert str(run.id) not in page.partition("<table")[2]

@@ -28,9 +28,10 @@ def test_the_jobs_show_what_became_of_each_last(browser: Browser, team: Team, jo
     last = make.run(job, State.REVIEW)
     make.job(team, name="never-ran")
     page = browser.get("/jobs/")
-    assert "Needs review" in page.words
-    assert "Succeeded" not in page.words
-    assert page.all("a", href=f"/runs/{last.id}/")
+    states = [one.text.strip() for one in page.all("a", href=f"/runs/{last.id}/")]
+    assert states == ["Needs review"]
+    strips = [one.attrs["aria-label"] for one in page.all("svg", class_="strip")]
+    assert strips == ["The last 2 runs, oldest first: 1 succeeded, 1 in review"]
     assert "none yet" in page.words
 
 
@@ -61,7 +62,7 @@ def test_an_empty_list_tells_none_yet_from_filtered_away(browser: Browser, job: 
     assert "There are no jobs yet" in browser.get("/jobs/").words
 
 
-@pytest.mark.parametrize("query", ["state=NOPE", "team=elsewhere", "job=1", "before=x"])
+@pytest.mark.parametrize("query", ["state=NOPE", "team=elsewhere", "job=1", "since=x"])
 def test_a_filter_that_is_none_is_refused_and_shows_nothing(
     browser: Browser, job: Job, query: str
 ) -> None:
@@ -88,7 +89,7 @@ def test_the_runs_are_filtered(browser: Browser, team: Team, job: Job) -> None:
 def test_pages_follow_one_another_without_a_gap(
     browser: Browser, job: Job, monkeypatch: pytest.MonkeyPatch, path: str, state: State
 ) -> None:
-    monkeypatch.setattr("runs.views.SIZE", 2)
+    monkeypatch.setattr("runs.dashboard.list_views.SIZE", 2)
     monkeypatch.setattr("runs.review_views.SIZE", 2)
     runs = [make.run(job, state) for _ in range(5)]
     seen: list[str] = []
@@ -105,7 +106,7 @@ def test_pages_follow_one_another_without_a_gap(
 def test_the_jobs_page_by_name(
     browser: Browser, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runs.views.SIZE", 2)
+    monkeypatch.setattr("runs.dashboard.list_views.SIZE", 2)
     for name in ("c", "a", "e", "b", "d"):
         make.job(team, name=name)
     seen: list[str] = []

@@ -1,0 +1,115 @@
+"""The lists of jobs and of runs: filtered, sorted and paged by what stands in their address."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from jobs import paging
+from jobs.models import Job, JobVersion, Team
+from jobs.page_door import jobs_of, page, person
+from jobs.problems import BadRequest
+from jobs.roles import Act
+from runs import members
+from runs.dashboard import exports, job_pages, newest, outcomes, tabs
+from runs.dashboard.filters import Filter, address_of
+from runs.dashboard.job_filter import JobFilter
+from runs.dashboard.newest import Reader
+from runs.dashboard.run_filter import RunFilter
+from runs.page_door import address, listed
+
+SIZE = 50  # rows of a page
+_BY_BIRTH = ("-id",)
+
+
+@page
+@require_GET
+def jobs(request: HttpRequest) -> HttpResponse:
+    """The jobs of this person's teams, each with what became of it lately."""
+    asked = JobFilter(request.GET, slugs=slugs(request))
+    rows, more = _jobs(request, asked)
+    past = outcomes.past(job.id for job in rows)
+    pauses = _pauses(rows)
+    context = {
+        "rows": [(job, past[job.id], pauses.get(job.id)) for job in rows],
+        "more": address(request, cursor=more) if more else None,
+        "first": asked.address if request.GET.get("cursor") else None,
+        "may_pause": bool(slugs(request, Act.OPERATE)),
+        "may_register": bool(slugs(request, Act.EDIT)),
+        "behind": members.behind() if person(request).is_staff else [],
+    }
+    return render(request, "dashboard/jobs.html", {**context, **_tabs(request, "jobs", asked)})
+
+
+@page
+@require_GET
+def runs(request: HttpRequest) -> HttpResponse:
+    """The runs of this person's teams, newest first."""
+    asked = RunFilter(request.GET, slugs=slugs(request))
+    found = _runs(request, asked)
+    shown = list(listed(request).filter(id__in=found[:SIZE]))
+    more = paging.cursor({"id": found[SIZE - 1]}, _BY_BIRTH) if len(found) > SIZE else None
+    context = {
+        "runs": shown,
+        "more": address(request, cursor=more) if more else None,
+        "first": asked.address if request.GET.get("cursor") else None,
+        "by_error": address_of({k: v for k, v in asked.narrowing.items() if k in ("q", "team")}),
+    }
+    return render(request, "dashboard/runs.html", {**context, **_tabs(request, "runs", asked)})
+
+
+def _tabs(request: HttpRequest, page: str, asked: Filter) -> dict[str, Any]:
+    found = tabs.of(request, page, asked)
+    return {
+        "page": page,
+        "tabs": found,
+        "open_view": next((tab.view for tab in found if tab.is_open), None),
+        "filter": asked,
+        "file_most": f"{exports.MOST:,}",
+    }
+
+
+def slugs(request: HttpRequest, act: Act = Act.READ) -> list[str]:
+    """The slugs of the teams in which this person may do this."""
+    rows = Team.objects.where(person(request).id, act)
+    return list(rows.values_list("slug", flat=True))
+
+
+def _jobs(request: HttpRequest, asked: JobFilter) -> tuple[list[Job], str | None]:
+    """A page of jobs and the cursor of the next; nothing for a filter that is none."""
+    if not asked.is_valid():
+        return [], None
+    rows = asked.applied(jobs_of(request)).select_related("team", "due")
+    cursor = request.GET.get("cursor", "")
+    try:
+        return job_pages.page(rows, asked.sorting, cursor, SIZE)
+    except BadRequest:  # of another order, or of nowhere: from the beginning
+        return job_pages.page(rows, asked.sorting, "", SIZE)
+
+
+def _runs(request: HttpRequest, asked: RunFilter) -> list[UUID]:
+    """The ids of a page, and one more where there is a next; nothing for a filter that is none."""
+    if not asked.is_valid():
+        return []
+    reader = Reader(person(request).id)
+    return newest.ids(reader, asked.wanted, SIZE + 1, below=_below(request))
+
+
+def _below(request: HttpRequest) -> UUID | None:
+    cursor = request.GET.get("cursor")
+    try:
+        return UUID(paging.opened(cursor, _BY_BIRTH)[0]) if cursor else None
+    except BadRequest:
+        return None
+
+
+def _pauses(rows: list[Job]) -> dict[UUID, JobVersion]:
+    """The version by which each paused one was paused: by whom, and since when."""
+    paused = [job.id for job in rows if job.paused]
+    changes: Any = JobVersion.objects.filter(job__in=paused, changes__paused__to=True)
+    versions = changes.select_related("by").order_by("job_id", "-number").distinct("job_id")
+    return {version.job_id: version for version in versions.defer("definition")}

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import OuterRef, Subquery
+
 from jobs.models import Job
 from runs.dashboard import durations, pictures
 from runs.dashboard.durations import Usual
 from runs.dashboard.pictures import Columns
-from runs.models import Run
+from runs.models import Attempt, Run
 from runs.states import State
 
 SHOWN = 60
 STEP, HEIGHT = 12.0, 80.0
-_COLUMNS = ("id", "state", "due_at", "created_at", "started_at", "finished_at", "attempt")
+_COLUMNS = ("id", "state", "due_at", "created_at", "started_at")
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,12 @@ class Activity:
 
 def of_job(job: Job) -> Activity:
     """One statement: the newest SHOWN runs, by `runs_of_a_job`."""
-    newest = Run.objects.filter(job=job).only(*_COLUMNS).order_by("-id")[:SHOWN]
-    runs = list(newest)[::-1]
-    usual = durations.usual([length for run in runs if (length := _usable(run)) is not None])
-    lengths = [
-        Length(run, length, _is_slow(run, length, usual))
-        for run in runs
-        if (length := seconds(run)) is not None
-    ]
+    last = Attempt.objects.filter(run=OuterRef("pk")).order_by("-number")
+    rows = Run.objects.filter(job=job).annotate(ended=Subquery(last.values("ended_at")[:1]))
+    runs = list(rows.only(*_COLUMNS).order_by("-id")[:SHOWN])[::-1]
+    took = [(run, (run.ended - run.started_at).total_seconds()) for run in runs if _has_ended(run)]
+    usual = durations.usual([seconds for run, seconds in took if run.state == State.SUCCEEDED])
+    lengths = [Length(run, seconds, _is_slow(run, seconds, usual)) for run, seconds in took]
     levels = {"median": usual.median, "p95": usual.p95} if usual else {}
     shown = [(one.seconds, "slow" if one.is_slow else one.run.state.lower()) for one in lengths]
     picture = pictures.columns(shown, levels, step=STEP, height=HEIGHT)
@@ -67,15 +67,10 @@ def usual_of(job: Job) -> Usual | None:
     return of_job(job).usual
 
 
-def seconds(run: Run) -> float | None:
-    """From the last start to the end; None where it has not both."""
-    if run.started_at is None or run.finished_at is None or run.finished_at < run.started_at:
-        return None
-    return (run.finished_at - run.started_at).total_seconds()
-
-
-def _usable(run: Run) -> float | None:
-    return seconds(run) if run.state == State.SUCCEEDED else None
+def _has_ended(run: Run) -> bool:
+    """Whether its last attempt has: what a person decides later is no part of its length."""
+    ended: datetime | None = getattr(run, "ended", None)
+    return ended is not None and run.started_at is not None and ended >= run.started_at
 
 
 def _is_slow(run: Run, length: float, usual: Usual | None) -> bool:

@@ -44,7 +44,7 @@ def of(run: Run, attempts: Sequence[Attempt], now: datetime, *, may_act: bool) -
         neighbours(run),
         seen_since(run),
         gantt(attempts, now),
-        took(run),
+        took(run, attempts),
         not_offered(run, may_act=may_act),
     )
 
@@ -102,10 +102,13 @@ class Took:
         return self.usual is not None and self.usual.is_slow(self.seconds)
 
 
-def took(run: Run) -> Took | None:
+def took(run: Run, attempts: Sequence[Attempt]) -> Took | None:
     """Of a run that succeeded."""
-    seconds = activity.seconds(run) if run.state == State.SUCCEEDED else None
-    return None if seconds is None else Took(seconds, activity.usual_of(run.job))
+    ended = attempts[-1].ended_at if attempts and run.state == State.SUCCEEDED else None
+    if ended is None:
+        return None
+    length = (ended - attempts[-1].started_at).total_seconds()
+    return Took(length, activity.usual_of(run.job))
 
 
 def not_offered(run: Run, *, may_act: bool) -> list[tuple[str, str]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from jobs import clock
 from jobs.models import Job, Team
 from runs import passages, story
-from runs.dashboard import run_facts
+from runs.dashboard import activity, run_facts
 from runs.models import Attempt, Run
 from runs.states import Origin, State
 from tests import make
@@ -29,6 +29,13 @@ def attempt(run: Run, number: int = 1, **columns: object) -> Attempt:
     row = {"run": run, "number": number, "lease_id": run.id, "worker": "w", **columns}
     row.setdefault("started_at", clock.now())
     return Attempt.objects.create(**row)
+
+
+def ended(job: Job, state: State, length: timedelta, now: datetime) -> Run:
+    """A run whose one attempt took so long."""
+    run = make.run(job, state, started_at=now - length)
+    attempt(run, started_at=now - length, ended_at=now, outcome="succeeded", effect="done")
+    return run
 
 
 def told(run: Run) -> list[str]:
@@ -171,8 +178,8 @@ def test_ids_and_the_command_can_be_copied(browser: Browser, job: Job) -> None:
 def test_a_run_that_took_longer_than_usual_says_so(browser: Browser, job: Job) -> None:
     now = clock.now()
     for _ in range(20):
-        make.run(job, State.SUCCEEDED, started_at=now - 2 * SECOND, finished_at=now)
-    slow = make.run(job, State.SUCCEEDED, started_at=now - 30 * SECOND, finished_at=now)
+        ended(job, State.SUCCEEDED, 2 * SECOND, now)
+    slow = ended(job, State.SUCCEEDED, 30 * SECOND, now)
     words = browser.get(f"/runs/{slow.id}/").words
     assert "30 s, usually 2 s" in words
     assert "slower than usual" in words
@@ -181,3 +188,16 @@ def test_a_run_that_took_longer_than_usual_says_so(browser: Browser, job: Job) -
     assert "21 runs by how long they took" in picture.attrs["aria-label"]
     assert "1 took longer than is usual" in picture.attrs["aria-label"]
     assert "Slower than usual:" in page.words
+
+
+def test_what_a_person_decides_later_is_no_part_of_a_length(job: Job) -> None:
+    now = clock.now()
+    run = ended(job, State.SUCCEEDED, 2 * SECOND, now - timedelta(hours=3))
+    Run.objects.filter(id=run.id).update(finished_at=now)
+    (length,) = activity.of_job(job).lengths
+    assert length.seconds == 2
+    ended(job, State.DEAD, 9 * SECOND, now)
+    make.run(job, State.RUNNING, started_at=now)
+    assert [one.seconds for one in activity.of_job(job).lengths] == [2, 9]
+    usual = activity.usual_of(job)
+    assert usual is not None and usual.count == 1, "of those that succeeded"

@@ -53,7 +53,7 @@ def of_job(job: Job) -> Activity:
     last = Attempt.objects.filter(run=OuterRef("pk")).order_by("-number")
     rows = Run.objects.filter(job=job).annotate(ended=Subquery(last.values("ended_at")[:1]))
     runs = list(rows.only(*_COLUMNS).order_by("-id")[:SHOWN])[::-1]
-    took = [(run, (run.ended - run.started_at).total_seconds()) for run in runs if _has_ended(run)]
+    took = [(run, seconds) for run in runs if (seconds := _seconds(run)) is not None]
     usual = durations.usual([seconds for run, seconds in took if run.state == State.SUCCEEDED])
     lengths = [Length(run, seconds, _is_slow(run, seconds, usual)) for run, seconds in took]
     levels = {"median": usual.median, "p95": usual.p95} if usual else {}
@@ -67,10 +67,12 @@ def usual_of(job: Job) -> Usual | None:
     return of_job(job).usual
 
 
-def _has_ended(run: Run) -> bool:
-    """Whether its last attempt has: what a person decides later is no part of its length."""
+def _seconds(run: Run) -> float | None:
+    """Of its last attempt, once that has ended: what a person decides later is no part of it."""
     ended: datetime | None = getattr(run, "ended", None)
-    return ended is not None and run.started_at is not None and ended >= run.started_at
+    if ended is None or run.started_at is None or ended < run.started_at:
+        return None
+    return (ended - run.started_at).total_seconds()
 
 
 def _is_slow(run: Run, length: float, usual: Usual | None) -> bool:

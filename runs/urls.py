@@ -55,6 +55,7 @@ urlpatterns = [
     path("backfills/<uuid:backfill_id>/stop/", backfill_views.backfill_stop, name="backfill-stop"),
     path("audit/", audit_views.audit, name="audit"),
     path("runs/", list_views.runs, name="runs"),
+    path("runs/live/", list_views.runs_live, name="runs-live"),
     path("runs/export.csv", export_views.runs, {"shape": "csv"}, name="runs-csv"),
     path("runs/export.json", export_views.runs, {"shape": "json"}, name="runs-json"),
     path("runs/<uuid:run_id>/", views.run, name="run"),

@@ -7,15 +7,16 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from jobs import paging
 from jobs.models import Job, JobVersion, Team
-from jobs.page_door import jobs_of, page, person
+from jobs.page_door import fragment, jobs_of, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
 from runs import members
-from runs.dashboard import exports, job_pages, newest, outcomes, tabs
+from runs.dashboard import exports, job_pages, newest, outcomes, polling, tabs
 from runs.dashboard.filters import Filter, address_of
 from runs.dashboard.job_filter import JobFilter
 from runs.dashboard.newest import Reader
@@ -23,6 +24,8 @@ from runs.dashboard.run_filter import RunFilter
 from runs.page_door import address, listed
 
 SIZE = 50  # rows of a page
+MOST_FRESH = 99  # new runs are counted as far as this
+UUID_MAX = 2**128 - 1
 _BY_BIRTH = ("-id",)
 
 
@@ -50,16 +53,46 @@ def jobs(request: HttpRequest) -> HttpResponse:
 def runs(request: HttpRequest) -> HttpResponse:
     """The runs of this person's teams, newest first."""
     asked = RunFilter(request.GET, slugs=slugs(request))
-    found = _runs(request, asked)
+    by_error = {k: v for k, v in asked.narrowing.items() if k in ("q", "team")}
+    context = {**_run_rows(request, asked), "by_error": address_of(by_error)}
+    return render(request, "dashboard/runs.html", {**context, **_tabs(request, "runs", asked)})
+
+
+@fragment
+@require_GET
+def runs_live(request: HttpRequest) -> HttpResponse:
+    """The rows of that page as they are by now. None is put in under the pointer: `top` is the
+    newest that the page shows, and how many have come since is said above."""
+    asked = RunFilter(request.GET, slugs=slugs(request))
+    return polling.answer(request, "dashboard/_run_rows.html", _run_rows(request, asked))
+
+
+def _run_rows(request: HttpRequest, asked: RunFilter) -> dict[str, Any]:
+    later = request.GET.get("cursor")
+    top = None if later else _id(request.GET.get("top", ""))
+    found = _runs(request, asked, top)
     shown = list(listed(request).filter(id__in=found[:SIZE]))
     more = paging.cursor({"id": found[SIZE - 1]}, _BY_BIRTH) if len(found) > SIZE else None
     context = {
         "runs": shown,
-        "more": address(request, cursor=more) if more else None,
-        "first": asked.address if request.GET.get("cursor") else None,
-        "by_error": address_of({k: v for k, v in asked.narrowing.items() if k in ("q", "team")}),
+        "more": address(request, cursor=more, top="") if more else None,
+        "first": asked.address if later else None,
+        "fresh": _fresh(request, asked, top) if top else 0,
+        "filter": asked,
+        "file_most": f"{exports.MOST:,}",
     }
-    return render(request, "dashboard/runs.html", {**context, **_tabs(request, "runs", asked)})
+    seen = [shown, context["more"], context["fresh"]]
+    region = polling.region(request, "runs-live", context, seen=seen)
+    if shown and not later:
+        region["live_url"] = reverse("runs-live") + address(request, top=top or found[0])
+    return region
+
+
+def _fresh(request: HttpRequest, asked: RunFilter, top: UUID) -> int:
+    """How many of this filter were born since; one above the most that is told, for more."""
+    if not asked.is_valid():
+        return 0
+    return newest.count(Reader(person(request).id), asked.wanted, MOST_FRESH + 1, above=top)
 
 
 def _tabs(request: HttpRequest, page: str, asked: Filter) -> dict[str, Any]:
@@ -91,12 +124,21 @@ def _jobs(request: HttpRequest, asked: JobFilter) -> tuple[list[Job], str | None
         return job_pages.page(rows, asked.sorting, "", SIZE)
 
 
-def _runs(request: HttpRequest, asked: RunFilter) -> list[UUID]:
+def _runs(request: HttpRequest, asked: RunFilter, top: UUID | None) -> list[UUID]:
     """The ids of a page, and one more where there is a next; nothing for a filter that is none."""
     if not asked.is_valid():
         return []
-    reader = Reader(person(request).id)
-    return newest.ids(reader, asked.wanted, SIZE + 1, below=_below(request))
+    below = UUID(int=top.int + 1) if top else _below(request)
+    return newest.ids(Reader(person(request).id), asked.wanted, SIZE + 1, below=below)
+
+
+def _id(text: str) -> UUID | None:
+    """The id; None for what is none, or could have none after it."""
+    try:
+        found = UUID(text)
+    except ValueError:
+        return None
+    return found if found.int < UUID_MAX else None
 
 
 def _below(request: HttpRequest) -> UUID | None:

@@ -206,3 +206,18 @@ def test_the_runs_of_a_job_come_in_on_its_page(visit: Visit, job: Job, operator:
     page.evaluate(RETURN)
     expect(page.locator(f"#runs #run-{run.id}")).to_contain_text("Running")
     expect(page.locator("#live-said")).to_contain_text("updated")
+
+
+def test_new_runs_wait_behind_a_chip(visit: Visit, job: Job, operator: User) -> None:
+    first = make.run(job, State.RUNNING)
+    page = visit(operator)
+    page.goto("/runs/?state=RUNNING")
+    new = make.run(job, State.RUNNING)
+    assert polled(page) == 200
+    chip = page.get_by_role("link", name="1 new run")
+    expect(chip).to_be_visible()
+    expect(page.locator(f"#run-{new.id}")).to_have_count(0)
+    expect(page.locator(f"#run-{first.id}")).to_be_visible()
+    chip.click()
+    expect(page.locator(f"#run-{new.id}")).to_be_visible()
+    assert page.url.endswith("/runs/?state=RUNNING")

@@ -165,3 +165,39 @@ def test_each_region_of_the_overview_is_304_until_it_changes(
     )
     make.job(job.team, name="another", schedule={"cron": "* * * * *"})
     assert client.get(where, headers={"HX-PTag": tag}).status_code == 200
+
+
+def live_url(answer: Any, region: str) -> str:
+    """Where a region of a page asks for itself."""
+    found = re.search(f'id="{region}" hx-get="([^"]+)"', answer.content.decode())
+    assert found
+    return found[1].replace("&amp;", "&")
+
+
+def test_new_runs_are_counted_and_put_in_under_nobodys_pointer(reader: User, job: Job) -> None:
+    runs = [make.run(job, State.RUNNING) for _ in range(3)]
+    client = Client()
+    client.force_login(reader)
+    page = client.get("/runs/?state=RUNNING")
+    where = live_url(page, "run-rows")
+    headers = {"HX-PTag": tag_of(page)}
+    assert client.get(where, headers=headers).status_code == 304
+    new = [make.run(job, State.RUNNING), make.run(job, State.RUNNING)]
+    make.run(job, State.WAITING)  # of another filter
+    Run.objects.filter(id=runs[0].id).update(reason="It is slow.")
+    html = client.get(where, headers=headers).content.decode()
+    assert "2 new runs" in html and 'href="?state=RUNNING"' in html
+    assert "It is slow." in html
+    for run in runs:
+        assert f'id="run-{run.id}"' in html
+    for run in new:
+        assert f'id="run-{run.id}"' not in html
+    assert live_url(client.get(where), "run-rows") == where
+
+
+@pytest.mark.parametrize("top", ["", "x", "f" * 32, "0" * 32])
+def test_a_top_that_is_none_is_no_error(reader: User, job: Job, top: str) -> None:
+    make.run(job, State.RUNNING)
+    client = Client()
+    client.force_login(reader)
+    assert client.get(f"/runs/live/?top={top}").status_code == 200

@@ -8,9 +8,10 @@ from datetime import datetime
 from django.db.models import OuterRef, Subquery
 
 from jobs.models import Job
-from runs.dashboard import durations, pictures
+from runs.dashboard import durations, pictures, strips
 from runs.dashboard.durations import Usual
 from runs.dashboard.pictures import Columns
+from runs.dashboard.strips import Strip
 from runs.models import Attempt, Run
 from runs.states import State
 
@@ -41,6 +42,11 @@ class Activity:
     lengths: list[Length]
     usual: Usual | None
     picture: Columns
+
+    @property
+    def strip(self) -> Strip:
+        """What became of each."""
+        return strips.strip([run.state for run in self.runs])
 
     @property
     def slow(self) -> list[Length]:

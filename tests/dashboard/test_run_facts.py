@@ -184,6 +184,8 @@ def test_a_run_that_took_longer_than_usual_says_so(browser: Browser, job: Job) -
     assert "30 s, usually 2 s" in words
     assert "slower than usual" in words
     page = browser.get(f"/jobs/{job.id}/")
+    (strip,) = page.all("svg", class_="strip")
+    assert strip.attrs["aria-label"] == "The last 21 runs, oldest first: 21 succeeded"
     (picture,) = page.all("svg", class_="columns")
     assert "21 runs by how long they took" in picture.attrs["aria-label"]
     assert "1 took longer than is usual" in picture.attrs["aria-label"]

@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from jobs.models import Team
@@ -43,12 +42,10 @@ def region(request: HttpRequest, name: str) -> HttpResponse:
 
 def _shown(request: HttpRequest, name: str, reader: Reader) -> dict[str, Any]:
     found = REGIONS[name]
-    query = request.GET.urlencode()
-    live_url = reverse(f"overview-{name}") + (f"?{query}" if query else "")
     given = (request.GET.get("window", USUAL),) if name == "numbers" else ()
     shows = found.shows(reader, *given)
-    tag = polling.tag(request, shows)
-    return {**shows, "live_url": live_url, "every": found.every, "tag": tag}
+    region = polling.region(request, f"overview-{name}", shows, seen=shows)
+    return {**region, "every": found.every}
 
 
 @page

@@ -1,5 +1,4 @@
-"""The six tiles of the Overview: a number each, and the list that holds exactly these. PURE but
-for the addresses."""
+"""The six tiles of the Overview: a number each, and the list that holds exactly these."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ def of(found: Standing, *, held: bool) -> list[Tile]:
 
 
 def _review(review: Resting) -> Tile:
-    said = "the oldest since" if review.oldest else "nothing waits"
+    said = "oldest" if review.oldest else "nothing waits"
     about = ("review", "ask", "Needs review", review.words, said)
     return Tile(*about, reverse("review"), since=review.oldest)
 

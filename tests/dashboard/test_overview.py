@@ -261,6 +261,11 @@ def test_staff_see_the_load_of_every_team_and_no_name_of_its_jobs(team: Team) ->
     assert page.all("a", href="/holds/")
 
 
+def test_who_is_in_no_team_is_told_so() -> None:
+    page = Browser(make.person("new"))
+    assert "You are in no team yet" in page.get("/").words
+
+
 def test_nobody_else_sees_the_load(browser: Browser) -> None:
     assert "Load by team" not in browser.get("/").words
 
@@ -341,3 +346,29 @@ def test_a_person_of_two_teams_gets_the_tokens_team_alone(team: Team, operator: 
     assert found["review"]["count"] == 0
     assert found["sentence"] == "There are no jobs yet."
     assert Run.objects.count() == 1
+
+
+# ── polls ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", sorted(REGIONS.keys() - {"next"}))
+def test_a_poll_that_would_change_nothing_is_304(browser: Browser, team: Team, name: str) -> None:
+    job = make.job(team)
+    make.run(job, State.SUCCEEDED)
+    first = browser.client.get(f"/overview/{name}/")
+    tag = {"HX-PTag": first.headers["HX-PTag"]}
+    assert browser.client.get(f"/overview/{name}/", headers=tag).status_code == 304
+    editing.pause(job.id, editing.Pause("why"), by=None)
+    make.run(job, State.REVIEW)
+    make.run(job, State.ENQUEUED, sent_at=clock.now())
+    after = browser.client.get(f"/overview/{name}/", headers=tag)
+    assert (after.status_code, after.headers["HX-PTag"] != tag["HX-PTag"]) == (200, True)
+
+
+def test_the_tag_of_the_next_moments_is_theirs(browser: Browser, team: Team) -> None:
+    job = make.job(team)
+    first = browser.client.get("/overview/next/")
+    tag = {"HX-PTag": first.headers["HX-PTag"]}
+    assert browser.client.get("/overview/next/", headers=tag).status_code == 304
+    Due.objects.filter(job=job).update(at=clock.now() + MINUTE)
+    assert browser.client.get("/overview/next/", headers=tag).status_code == 200

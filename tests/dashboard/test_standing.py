@@ -110,3 +110,14 @@ def test_however_many_jobs_two_statements(team: Team) -> None:
     with CaptureQueriesContext(connection) as asked:
         of(team)
     assert len(asked) == 2
+
+
+def test_history_is_never_read(team: Team) -> None:
+    """Seen in the plan: each state by the partial index on it."""
+    with connection.cursor() as cursor:
+        cursor.execute("set local enable_seqscan = off")
+        cursor.execute("explain " + standing._COUNT, {"teams": f"{{{team.id}}}", "most": 10})
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    for index in ("runs_to_send", "silent_runs", "waiting_runs", "runs_in_review", "dead_letters"):
+        assert index in plan, plan
+    assert "Seq Scan on runs_run" not in plan

@@ -23,6 +23,7 @@ LAYERS: tuple[tuple[str, str, tuple[State, ...]], ...] = (
     ("ask", "in review", (State.REVIEW,)),
 )
 _APART = ("bad", "ask")
+_NARROWER = {"run": 4, "quiet": 8, "ask": 10}  # told by their breadth too, not by colour alone
 BASE = HEIGHT + len(LAYERS) * _LEAST + len(_APART) * _GAP + 1  # where the bars stand
 
 
@@ -34,7 +35,7 @@ class Part:
     x: int
     y: int
     height: int
-    width: int = _BAR
+    width: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ def _parts(x: int, counts: tuple[int, ...], fullest: int) -> tuple[Part, ...]:
         if count:
             height = max(_LEAST, round(HEIGHT * count / fullest))
             top -= height + (_GAP if kind in _APART else 0)
-            found.append(Part(kind, x, top, height))
+            less = _NARROWER.get(kind, 0)
+            found.append(Part(kind, x + less // 2, top, height, _BAR - less))
     return tuple(found)
 
 

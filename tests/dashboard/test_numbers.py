@@ -147,6 +147,7 @@ def test_every_state_is_in_one_layer_and_the_label_says_the_numbers() -> None:
     assert sorted(layers) == sorted(State)
     (full,) = bars.steps([NOON], [dict.fromkeys(State, 7)])
     assert full.total == 7 * len(State)
+    assert len({part.width for part in full.parts}) == 4, "not by colour alone"
     assert min(part.y for part in full.parts) >= 0
     assert bars.label([full], "hour") == (
         "Runs for every hour, from 77 to 77: 7 succeeded, 35 in flight, "

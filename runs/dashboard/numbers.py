@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -39,8 +39,7 @@ _SKEW = timedelta(minutes=10)  # ids come from the hosts' clocks
 _COUNT = """
 select state, step, count(*), count(*) filter (where missed)
   from (select r.state,
-               width_bucket(coalesce(r.due_at, r.created_at), %(starts)s::timestamptz[]) - 1
-                 as step,
+               date_bin(%(step)s, coalesce(r.due_at, r.created_at), %(since)s) as step,
                r.state = 'SKIPPED' and r.reason like 'missed%%' or r.review_class = 'missed'
                  as missed
           from runs_run r join jobs_job j on j.id = r.job_id
@@ -84,14 +83,15 @@ def count(teams: Collection[UUID], window: Window, most: int = MOST) -> Numbers:
         "first": first_id(window.since - _SKEW),
         "since": window.since,
         "until": window.until,
-        "starts": window.starts,
+        "step": window.length.step,
         "most": most + 1,
     }
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, given)
         rows = cursor.fetchall()
-    steps: list[dict[State, int]] = [{} for _ in window.starts]
-    for state, step, runs, _ in rows:
-        steps[step][State(state)] = runs
+    steps: dict[datetime, dict[State, int]] = {at: {} for at in window.starts}
+    for state, at, runs, _ in rows:
+        steps[at][State(state)] = runs
     found = sum(runs for _, _, runs, _ in rows)
-    return Numbers(window, steps, sum(missed for *_, missed in rows), more=found > most)
+    missed = sum(missed for *_, missed in rows)
+    return Numbers(window, list(steps.values()), missed, more=found > most)

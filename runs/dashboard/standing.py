@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
 
 from jobs.models import Due, Job
 from runs.arrays import array
@@ -134,28 +134,18 @@ def of(teams: Collection[UUID], jobs: QuerySet[Job]) -> Standing:
     return Standing(_jobs_of(jobs), runs)
 
 
-# The first that fits.
-_PLACES = (
-    When(paused=True, then=Value("paused")),
-    When(~Exists(Due.objects.filter(job=OuterRef("pk"))), then=Value("ended")),
-    When(conditions.held(), then=Value("held")),
-    When(Q(outcome__in=conditions.BAD) | Q(is_late=True) | Q(rests=True), then=Value("trouble")),
-    When(outcome=None, then=Value("new")),
-)
-
-
 def _jobs_of(jobs: QuerySet[Job]) -> Jobs:
-    found: Any = conditions.with_outcome(jobs.select_related(None).order_by())
-    found = found.annotate(
-        is_late=Case(When(conditions.is_late(), then=True), default=False),
-        rests=Case(When(conditions.rests(), then=True), default=False),
-        place=Case(*_PLACES, default=Value("fine")),
+    found: Any = conditions.with_outcome(jobs.select_related(None).order_by()).annotate(
+        is_late=_whether(conditions.is_late()),
+        rests=_whether(conditions.rests()),
+        held=conditions.held(),
+        comes=Exists(Due.objects.filter(job=OuterRef("pk"))),
     )
-    by = ("paused", "outcome", "is_late", "place")
+    by = ("paused", "comes", "held", "outcome", "is_late", "rests")
     rows = list(found.values(*by).annotate(count=Count("id")))
     places: dict[str, int] = {}
     for row in rows:
-        places[row["place"]] = places.get(row["place"], 0) + row["count"]
+        places[_place(row)] = places.get(_place(row), 0) + row["count"]
     return Jobs(
         total=sum(row["count"] for row in rows),
         failing=sum(row["count"] for row in rows if row["outcome"] in conditions.BAD),
@@ -163,6 +153,22 @@ def _jobs_of(jobs: QuerySet[Job]) -> Jobs:
         paused=sum(row["count"] for row in rows if row["paused"]),
         places=places,
     )
+
+
+def _whether(condition: Q) -> Case:
+    return Case(When(condition, then=True), default=False)
+
+
+def _place(row: dict[str, Any]) -> str:
+    """Where jobs of which this holds stand: the first that fits."""
+    fits = (
+        ("paused", row["paused"]),
+        ("ended", not row["comes"]),
+        ("held", row["held"]),
+        ("trouble", row["outcome"] in conditions.BAD or row["is_late"] or row["rests"]),
+        ("new", row["outcome"] is None),
+    )
+    return next((name for name, is_so in fits if is_so), "fine")
 
 
 def _wait(found: Resting, noun: str) -> str:

@@ -115,7 +115,7 @@ def test_history_before_the_window_is_not_read(team: Team, job: Job) -> None:
         "first": ages.first_id(window.since),
         "since": window.since,
         "until": window.until,
-        "starts": window.starts,
+        "step": window.length.step,
         "most": 10,
     }
     with connection.cursor() as cursor:

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from jobs.models import Team
@@ -15,7 +16,7 @@ from jobs.page_door import demand, fragment, page, person
 from jobs.roles import Act
 from runs.dashboard import first_steps, load, polling
 from runs.dashboard.overview import REGIONS, Reader
-from runs.dashboard.windows import USUAL
+from runs.dashboard.windows import LENGTHS, USUAL
 
 
 @page
@@ -41,11 +42,15 @@ def region(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _shown(request: HttpRequest, name: str, reader: Reader) -> dict[str, Any]:
-    found = REGIONS[name]
-    given = (request.GET.get("window", USUAL),) if name == "numbers" else ()
-    shows = found.shows(reader, *given)
-    region = polling.region(request, f"overview-{name}", shows, seen=shows)
-    return {**region, "every": found.every}
+    """What a region shows, for its template. Of the page's address only the window is asked."""
+    found, live_url = REGIONS[name], reverse(f"overview-{name}")
+    if name == "numbers":
+        length = LENGTHS.get(request.GET.get("window", USUAL), LENGTHS[USUAL])
+        shows, live_url = found.shows(reader, length.name), f"{live_url}?window={length.name}"
+    else:
+        shows = found.shows(reader)
+    tag = polling.tag(request, shows)
+    return {**shows, "live_url": live_url, "every": found.every, "tag": tag}
 
 
 @page

@@ -164,7 +164,7 @@ def works(reader: Reader) -> dict[str, Any]:
 class Region:
     """A part of the page that is asked for by itself, every so many seconds."""
 
-    shows: Callable[[Reader], dict[str, Any]]
+    shows: Callable[..., dict[str, Any]]  # of a Reader, and the length of a window
     template: str
     every: int
 

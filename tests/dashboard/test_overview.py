@@ -372,3 +372,30 @@ def test_the_tag_of_the_next_moments_is_theirs(browser: Browser, team: Team) -> 
     assert browser.client.get("/overview/next/", headers=tag).status_code == 304
     Due.objects.filter(job=job).update(at=clock.now() + MINUTE)
     assert browser.client.get("/overview/next/", headers=tag).status_code == 200
+
+
+# ── the lists behind the numbers ─────────────────────────────────────────────────────────
+
+
+def test_every_number_is_that_of_the_list_behind_it(browser: Browser, team: Team) -> None:
+    safe, unsafe = make.job(team, name="safe"), make.job(team, name="unsafe", idempotent=False)
+    for state in State:
+        make.run(unsafe if state is State.REVIEW else safe, state)
+        old = {"origin": Origin.SCHEDULE, "due_at": clock.now() - timedelta(days=9)}
+        if state is not State.DEAD:
+            make.run(make.job(team, name=f"old {state}"), state, **old)
+    late = {"origin": Origin.SCHEDULE, "due_at": clock.now() - MINUTE}
+    make.run(make.job(team, name="late"), State.CLAIMED, **late)
+    editing.pause(make.job(team, name="paused").id, editing.Pause("why"), by=None)
+    page = browser.get("/")
+    for number, href in tiles(page).values():
+        assert rows(browser.get(href)) == int(number), href
+    parts = [a for a in page.all("a") if "since=" in a.attrs["href"]]
+    assert len(parts) == 1 + len(numbers.PARTS)
+    for part in parts:
+        assert rows(browser.get(part.attrs["href"])) == int(part.text.split()[0]), part
+
+
+def rows(page: Page) -> int:
+    """How many rows its list shows."""
+    return len([row for row in page.all("tr") if "id" in row.attrs])

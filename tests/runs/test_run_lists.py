@@ -125,8 +125,8 @@ def test_the_rail_counts_what_waits(browser: Browser, team: Team, job: Job) -> N
     make.run(safe, State.DEAD)
     make.run(safe, State.DEAD)
     page = browser.get("/jobs/")
-    assert [count.text for count in page.all("span", class_="count ask")] == ["1 waiting"]
-    assert [count.text for count in page.all("span", class_="count bad")] == ["2 waiting"]
+    assert [count.text.strip() for count in page.all("span", class_="count ask")] == ["1 waiting"]
+    assert [count.text.strip() for count in page.all("span", class_="count bad")] == ["2 waiting"]
 
 
 def test_a_list_reads_no_snapshot_and_asks_as_often_for_many_as_for_few(

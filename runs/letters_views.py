@@ -160,7 +160,8 @@ def _groups(request: HttpRequest) -> dict[str, Any]:
     groups = _with_replay(dead_letters.told(rows[:SIZE]))
     more = _address(request, after=behind) if behind else None
     context = {"filter": asked, "groups": groups, "more": more}
-    return polling.region(request, "dead-letters-live", context, seen=(groups, more))
+    seen = [groups, more is None]  # a cursor is another one each second
+    return polling.region(request, "dead-letters-live", context, seen=seen)
 
 
 def _group(request: HttpRequest, group_id: UUID) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _run_rows(request: HttpRequest, asked: RunFilter) -> dict[str, Any]:
         "filter": asked,
         "file_most": f"{exports.MOST:,}",
     }
-    seen = [shown, context["more"], context["fresh"]]
+    seen = [shown, more is None, context["fresh"]]  # a cursor is another one each second
     region = polling.region(request, "runs-live", context, seen=seen)
     if shown and not later:
         region["live_url"] = reverse("runs-live") + address(request, top=top or found[0])

@@ -90,7 +90,7 @@ def test_every_page_keeps_to_the_policy_and_to_its_width(
     page = visit(make.admin(job.team), width, theme)
     for path in (
         *("/", "/jobs/", "/runs/", "/review/", "/dead-letters/", "/calendars/", "/holds/"),
-        *("/audit/", "/channels/", "/more/", "/settings/", f"/jobs/{job.id}/"),
+        *("/audit/", "/channels/", "/more/", "/settings/", "/upcoming/", f"/jobs/{job.id}/"),
         *(f"/runs/{dead.id}/", f"/review/{waits.id}/", f"/dead-letters/{dead.error_group}/"),
     ):
         page.goto(path)

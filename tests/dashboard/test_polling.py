@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import Any
 
 import pytest
@@ -201,3 +202,31 @@ def test_a_top_that_is_none_is_no_error(reader: User, job: Job, top: str) -> Non
     client = Client()
     client.force_login(reader)
     assert client.get(f"/runs/live/?top={top}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "region"),
+    [
+        ("/runs/?state=RUNNING", "run-rows"),
+        ("/dead-letters/", "dead-letters"),
+        ("/review/", "review-rows"),
+    ],
+)
+def test_a_list_of_several_pages_is_304_too(
+    reader: User, job: Job, path: str, region: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("runs.dashboard.list_views", "runs.letters_views", "runs.review_views"):
+        monkeypatch.setattr(f"{module}.SIZE", 1)
+    cursors = count()  # as they are: signed with the time, no two alike
+    monkeypatch.setattr("jobs.paging.cursor", lambda *_: f"cursor-{next(cursors)}")
+    for state in (State.RUNNING, State.REVIEW):
+        make.run(job, state)
+        make.run(job, state)
+    for reason in ("The one.", "Another."):
+        make.run(job, State.DEAD, reason=reason)
+    client = Client()
+    client.force_login(reader)
+    page = client.get(path)
+    assert 'rel="next"' in page.content.decode()
+    where = live_url(page, region)
+    assert client.get(where, headers={"HX-PTag": tag_of(page)}).status_code == 304

@@ -31,7 +31,7 @@ PATIENCE = 20_000  # ms: a machine at work on much else is slow, and right all t
 expect.set_options(timeout=PATIENCE)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop must not be there in other modules' tests
 def chromium() -> Iterator[Browser]:
     servers.require("chromium")
     with sync_playwright() as playwright:

@@ -193,7 +193,8 @@ def test_the_job_form_takes_a_calendar_and_previews_by_it(browser: Browser) -> N
     assert page.status == 200
     job = Job.objects.get()
     assert (job.calendar_id, job.calendar_rule, job.calendar_version) == ("bank", "next", 1)
-    assert "rolls to the next working day" in page.words
+    settings = browser.get(f"/jobs/{job.id}/?tab=settings")
+    assert "rolls to the next working day" in settings.words
     edit = browser.get(f"/jobs/{job.id}/edit/")
     assert [one.attrs["value"] for one in edit.all("option", selected="")].count("bank") == 1
     every = {**fields, "name": "b", "schedule_kind": "every", "every": "5"}

@@ -97,7 +97,7 @@ def test_a_zone_that_is_none_is_refused_and_no_stranger_is_returned_to(browser: 
     page = browser.post(
         "/settings/", theme="system", density="normal", timezone="UTC", next="https://evil.example/"
     )
-    assert page.url == "/jobs/"
+    assert page.url == "/"
 
 
 # ── other jobs in the minute ─────────────────────────────────────────────────────────────

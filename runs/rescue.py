@@ -143,7 +143,7 @@ def given_up_messages(publisher: Publisher) -> int:
         return 0
     for run_id in run_ids:
         log.error("rescue.message_given_up", run=run_id)
-        outbox.of_installation(Kind.GIVEN_UP, f"{run_id}", f"Its run: {run_id}.")
+        outbox.of_installation(Kind.GIVEN_UP, run_id, f"Its run: {run_id}.")
     return len(run_ids)
 
 

@@ -59,10 +59,10 @@ class Proxy:
             self._open = False
             lines, self._lines = self._lines, set()
             self._to_lose = 0
-        self._flows.set()
         _shut(self._listener)
         for line in lines:
             _shut(line)
+        self._flows.set()  # only now: what hung must not pass before its line is cut
 
     def heal(self) -> None:
         """The server is back."""

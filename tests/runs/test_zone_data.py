@@ -261,8 +261,10 @@ def test_an_edit_by_a_process_with_older_data_is_worked_out_anew(noon: datetime)
         publish()
         job = daily(due=noon)
         assert zone_data.work_out_anew()
+    hour = (clock.now() + 7 * HOUR).hour  # of PLACE, five hours ahead by the old rules
     with old():
-        fields = {"name": job.name, "schedule": {"cron": "0 15 * * *", "timezone": PLACE}}
+        cron = f"0 {hour} * * *"
+        fields = {"name": job.name, "schedule": {"cron": cron, "timezone": PLACE}}
         editing.edit(job.id, make.definition(**fields), by=None)
         # The row was overdue and stays, as does whose it is; the next edit moves it.
         Due.objects.filter(job=job).update(at=clock.now() + HOUR)

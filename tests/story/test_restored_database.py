@@ -78,6 +78,7 @@ def _worked_once(product: Product) -> None:
     Due.objects.update(at=clock.now() + timedelta(minutes=5))
     Run.objects.exclude(send_at=None).update(send_at=clock.now() + timedelta(minutes=5))
     beat = product.beat()
+    product.up()  # its sign is looked for again when others come up
     wait_until(lambda: Installation.objects.exists(), seconds=60, what="a beat is at work")
     beat.kill()
     with connection.cursor() as cursor:  # back to a moment of the schedule

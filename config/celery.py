@@ -26,7 +26,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 from kombu import Queue
 
-from config import brokers, pgmq_transport
+from config import beat_stop, brokers, pgmq_transport
 from config.deaf_watch import DeafWatch
 from config.pool_watch import PoolWatch
 from config.worker_step import OnlyTheEntryTask
@@ -124,6 +124,9 @@ def forget_built_in_tasks(sender: celery.Celery, **_: Any) -> None:
 @setup_logging.connect
 def keep_djangos_logging(**_: Any) -> None:
     """Celery would replace the handlers; one JSON line per event is Django's LOGGING."""
+
+
+beat_init.connect(beat_stop.end_between_looks)
 
 
 @beat_init.connect

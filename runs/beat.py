@@ -107,6 +107,7 @@ class Scheduler(beat.Scheduler):
 
     def close(self) -> None:
         """Leave at once, so that the others take over the shards without waiting."""
+        log.info("beat.leaves", beat=self.member.name)
         self._safely(self.member.leave)
         self.publisher.close()
         super().close()

@@ -14,7 +14,7 @@ import structlog
 from django.db import connection, transaction
 from django.db.models import F, Q
 
-from jobs import clock
+from jobs import clock, prepared
 from jobs.models import Hold, Team, User
 from jobs.models.hold import BY_POLICY, REASON_LENGTH
 
@@ -119,8 +119,7 @@ def over(team_id: UUID, *, since: datetime | None = None) -> Hold | None:
 
 def starting() -> None:
     """Until the transaction ends, no hold begins or ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("select pg_advisory_xact_lock_shared(%s)", [LOCK])
+    prepared.rows("select pg_advisory_xact_lock_shared(%s)", [LOCK])
 
 
 def _alone() -> None:

@@ -6,6 +6,7 @@ intent is committed before the first byte of the effect; the result counts only 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -14,9 +15,11 @@ from uuid import UUID, uuid4
 
 import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
+from jobs import prepared
 from jobs.json_values import json_text
+from jobs.models import Job
 from runs import persist, reports, settle, start
 from runs.calls import prepare
 from runs.faults import fault
@@ -95,14 +98,28 @@ _STOPPED_IN_TIME = Outcome(
 _NOT_BEGUN = Outcome(Kind.NOT_SENT, Effect.NONE, "Its lease ran out before the first byte.")
 
 
-_CALLED = (  # the columns that a call is prepared from: a run's row, and its job's, are wide
-    *("key", "due_at", "attempt", "snapshot", "timeout", "completion", "refusal_codes"),
-    *("follow_redirects", "job__signing_secret", "job__periodic_task_id"),
+# The columns that a call is prepared from, and no more: a run's row, and its job's, are wide.
+_CALLED = (
+    *("id", "job_id", "key", "due_at", "attempt", "snapshot", "timeout", "completion"),
+    *("refusal_codes", "follow_redirects"),
 )
+_OF_ITS_JOB = ("id", "signing_secret", "periodic_task_id")
+_READ = f"""
+select {", ".join(f"r.{column}" for column in _CALLED)},
+       {", ".join(f"j.{column}" for column in _OF_ITS_JOB)}
+  from runs_run r join jobs_job j on j.id = r.job_id
+ where r.id = %s
+"""  # noqa: S608 — words of our own
 
 
 def _read(grant: Grant) -> Run:
-    return Run.objects.select_related("job").only(*_CALLED).get(id=grant.run_id)
+    (values,) = prepared.rows(_READ, [grant.run_id])
+    own = dict(zip(_CALLED, values, strict=False))
+    of_its_job = dict(zip(_OF_ITS_JOB, values[len(_CALLED) :], strict=True))
+    read = {name: own[name] and json.loads(own[name]) for name in ("snapshot", "refusal_codes")}
+    run = prepared.instance(Run, {**own, **read})
+    run.job = prepared.instance(Job, of_its_job)
+    return run
 
 
 def _asked_to_stop(grant: Grant) -> bool:
@@ -145,19 +162,16 @@ returning a.id
 
 def _intend(grant: Grant, sent: dict[str, object], callback_digest: str = "") -> bool:
     def write() -> bool:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(
-                _INTEND,
-                {
-                    "run": grant.run_id,
-                    "token": grant.token,
-                    "lease": grant.lease_id,
-                    "margin": settings.LEASE / 3,
-                    "sent": json_text(sent),
-                    "callback": callback_digest,
-                },
-            )
-            won = cursor.fetchone() is not None
+        given = {
+            "run": grant.run_id,
+            "token": grant.token,
+            "lease": grant.lease_id,
+            "margin": settings.LEASE / 3,
+            "sent": json_text(sent),
+            "callback": callback_digest,
+        }
+        with transaction.atomic():
+            won = bool(prepared.rows(_INTEND, given))
         fault("intent.commit_unknown")
         return won
 

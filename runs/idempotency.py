@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 from django.db import connection
 from django.db.models.expressions import RawSQL
 
+from jobs import prepared
 from jobs.json_values import json_text
 from jobs.schedules import canonical_instant
 from runs.models import IdempotencyKey
@@ -54,17 +55,13 @@ returning id
 def take(key: str, *, run_id: UUID, holder: int, payload: object) -> bool:
     """The run's own row of the key, held by attempt `holder`; a higher attempt takes over from
     a lower one. False when the effect is recorded as done already, or a higher one holds it."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _TAKE,
-            {
-                "key": key,
-                "run": run_id,
-                "fingerprint": fingerprint(payload),
-                "holder": holder,
-            },
-        )
-        return cursor.fetchone() is not None
+    given = {
+        "key": key,
+        "run": run_id,
+        "fingerprint": fingerprint(payload),
+        "holder": holder,
+    }
+    return bool(prepared.rows(_TAKE, given))
 
 
 def held_by(key: str, holder: int) -> bool:
@@ -82,8 +79,7 @@ update runs_idempotencykey
 
 def finish(key: str, holder: int, answer: dict[str, Any]) -> None:
     """The effect is done: the answer stays with the key until it expires."""
-    with connection.cursor() as cursor:
-        cursor.execute(_FINISH, {"key": key, "holder": holder, "answer": json_text(answer)})
+    prepared.rows(_FINISH, {"key": key, "holder": holder, "answer": json_text(answer)})
 
 
 def expiry() -> RawSQL:

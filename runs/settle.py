@@ -11,11 +11,11 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Min
 from django.db.models.functions import Now
 
-from jobs import clock, editing
+from jobs import clock, editing, prepared
 from jobs.json_values import json_text
 from jobs.models import Job
 from jobs.models.job import TAKES_TURNS
@@ -47,17 +47,24 @@ def attempt(run_id: UUID, token: int, outcome: Outcome) -> State | None:
 
 
 # The columns that a verdict hangs on, and no more: a run's row, and its job's, are wide.
+_COLUMNS = (
+    *("id", "job_id", "key", "attempt", "failures", "max_attempts", "backoff", "cap"),
+    *("idempotent", "effect", "retry_unsent", "deadline", "lease_until", "intent_at"),
+    *("accepted_at", "stop_asked_at"),
+)
 _WEIGHED = f"""
-select r.id, r.job_id, r.key, r.attempt, r.failures, r.max_attempts, r.backoff, r.cap,
-       r.idempotent, r.effect, r.retry_unsent, r.deadline, r.lease_until, r.intent_at,
-       r.accepted_at, r.stop_asked_at, {TAKES_TURNS} as takes_turns
+select {TAKES_TURNS}, {", ".join(f"r.{column}" for column in _COLUMNS)}
   from runs_run r join jobs_job j on j.id = r.job_id
  where r.id = %s and r.attempt = %s and r.state = 'RUNNING'
 """  # noqa: S608 — words of our own
 
 
 def _running(run_id: UUID, token: int) -> Run | None:
-    return next(iter(Run.objects.raw(_WEIGHED, [run_id, token])), None)
+    for takes_turns, *values in prepared.rows(_WEIGHED, [run_id, token]):
+        run = prepared.instance(Run, dict(zip(_COLUMNS, values, strict=True)))
+        run.takes_turns = takes_turns
+        return run
+    return None
 
 
 def _settled(run: Run, outcome: Outcome) -> State | None:
@@ -221,8 +228,7 @@ def _end_attempt(run: Run, outcome: Outcome) -> None:
         "reason": outcome.reason,
         "answer": json_text(outcome.answer) if outcome.answer else None,  # what was there stays
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_END_ATTEMPT, values)
+    prepared.rows(_END_ATTEMPT, values)
 
 
 def _too_late(run_id: UUID, token: int, outcome: Outcome) -> State | None:

@@ -13,7 +13,7 @@ import structlog
 from django.conf import settings
 from django.db import connection, transaction
 
-from jobs import holds
+from jobs import holds, prepared
 from jobs.models import Job
 from runs import idempotency, overlap, release, transitions
 from runs.faults import fault
@@ -68,23 +68,20 @@ def run(run_id: UUID, *, worker: str, lease_id: UUID | None = None) -> Grant | N
     cancelled; a hold is on, and it waits for its end; or it is too late, and it goes the way of
     a missed moment)."""
     lease_id = lease_id or uuid4()
-    with transaction.atomic(), connection.cursor() as cursor:
+    given = {
+        "run": run_id,
+        "lease": lease_id,
+        "length": settings.LEASE,
+        "startable": _STARTABLE,
+        "worker": worker,
+    }
+    with transaction.atomic():
         holds.starting()
-        cursor.execute(
-            _START,
-            {
-                "run": run_id,
-                "lease": lease_id,
-                "length": settings.LEASE,
-                "startable": _STARTABLE,
-                "worker": worker,
-            },
-        )
-        row = cursor.fetchone()
-        if row is None:
+        won = prepared.rows(_START, given)
+        if not won:
             _settle_if_unwanted(run_id)
             return None
-        token, timeout, key, snapshot = row
+        ((token, timeout, key, snapshot),) = won
         free = idempotency.take(key, run_id=run_id, holder=token, payload=snapshot)
     fault("start.commit_unknown")
     transitions.told(State.RUNNING, [run_id], token=token, worker=worker)

@@ -17,7 +17,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
@@ -27,7 +27,7 @@ from jobs.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion
 from jobs.task_registry import job_task
 from runs import ages, audits, outbox
-from runs.models import Beat, IdempotencyKey, Run, Tombstone
+from runs.models import Backfill, Beat, IdempotencyKey, Replay, ReplayItem, Run, Tombstone
 from runs.states import FINAL, State
 
 BATCH = 500
@@ -41,7 +41,8 @@ log = structlog.get_logger("onebeat.housekeeping")
 @job_task("onebeat.retention")
 def retention() -> dict[str, int]:
     """Prune the runs that ended more than ONEBEAT_KEEP_RUNS_DAYS ago; each leaves a tombstone of
-    its moment. What a person may still decide on stays, however old."""
+    its moment. What a person may still decide on stays, however old. Backfills and replays that
+    were over by then go with the last of their runs."""
     pruned, last = 0, _FIRST
     enough = _in_time()
     while not enough():
@@ -49,7 +50,8 @@ def retention() -> dict[str, int]:
         pruned += count
         if last == _FIRST:
             break
-    log.info("housekeeping.pruned", runs=pruned)
+    backfills, replays = _prune_over()
+    log.info("housekeeping.pruned", runs=pruned, backfills=backfills, replays=replays)
     return {"pruned": pruned}
 
 
@@ -156,6 +158,26 @@ def _prune_after(last: UUID) -> tuple[UUID, int]:
     ids = [run_id for run_id, *_ in batch]
     Run.objects.filter(id__in=ids).delete()
     return (ids[-1] if len(ids) == BATCH else _FIRST), len(ids)
+
+
+@transaction.atomic
+def _prune_over() -> tuple[int, int]:
+    """How many backfills and replays, of those that were over long ago, had no run left."""
+    over = {"finished_at__lt": clock.now() - timedelta(days=settings.KEEP_RUNS_DAYS)}
+    backfills = Backfill.objects.filter(
+        ~Exists(Run.objects.filter(backfill=OuterRef("id"))), **over
+    )
+    there = Run.objects.filter(id=OuterRef("run"))
+    items = ReplayItem.objects.filter(Exists(there), replay=OuterRef("id"))
+    replays = Replay.objects.filter(~Exists(items), **over)
+    return _deleted(backfills), _deleted(replays)
+
+
+def _deleted(rows: QuerySet[Any]) -> int:
+    """How many rows of a kind were deleted, at most a batch, whatever hung on them."""
+    ids = list(rows.order_by("id").values_list("id", flat=True)[:BATCH])
+    rows.model._default_manager.filter(id__in=ids).delete()
+    return len(ids)
 
 
 # ── declared as PeriodicTask rows ────────────────────────────────────────────────────────

@@ -14,7 +14,17 @@ from jobs import beat_tasks, calendar_content, calendar_editing, clock, task_reg
 from jobs.instants import parse_instant
 from jobs.models import CalendarVersion, Job
 from runs import ages, housekeeping
-from runs.models import Attempt, Beat, Decision, IdempotencyKey, Run, Tombstone
+from runs.models import (
+    Attempt,
+    Backfill,
+    Beat,
+    Decision,
+    IdempotencyKey,
+    Replay,
+    Run,
+    Tombstone,
+)
+from runs.models.replay import Going
 from runs.models.run import new_id
 from runs.states import FINAL, Origin, State
 from tests import make
@@ -114,6 +124,32 @@ def test_retention_stops_within_its_time(job: Job, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(housekeeping, "WITHIN", -1.0)
     old_run(job)
     assert housekeeping.retention() == {"pruned": 0}
+
+
+def test_a_backfill_and_a_replay_that_are_over_go_with_the_last_of_their_runs(job: Job) -> None:
+    then = clock.now() - LONG_AGO
+    dead = Run.objects.filter(id=old_run(job, State.DEAD).id)
+    make.replay(job)
+    make.replay(make.job(job.team, name="young"))
+    over = {"state": Going.DONE, "created_at": then, "finished_at": then}
+    Replay.objects.filter(job=job).update(**over)
+    backfill = make.backfill(job, **over)
+    dead.update(origin=Origin.BACKFILL, backfill=backfill)
+    housekeeping.retention()
+    assert (Backfill.objects.count(), Replay.objects.count()) == (1, 2)
+    dead.update(state=State.CLOSED, finished_at=then)
+    housekeeping.retention()
+    assert (Backfill.objects.count(), Replay.objects.count()) == (0, 1)
+
+
+def test_what_is_not_over_stays_however_old(job: Job) -> None:
+    then = clock.now() - LONG_AGO
+    make.backfill(job, created_at=then)
+    make.replay(job)
+    Run.objects.all().delete()
+    Replay.objects.update(created_at=then)
+    housekeeping.retention()
+    assert (Backfill.objects.count(), Replay.objects.count()) == (1, 1)
 
 
 def test_the_first_id_of_an_instant_parts_the_ids_born_before_and_after() -> None:

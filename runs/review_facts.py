@@ -52,6 +52,40 @@ _BY_CLASS = {
 }
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What has been looked at of a run in review. `unknown` is its Facts' own; `probe` what the
+    job's probe said last, empty where it was not asked, None where the job names none."""
+
+    unknown: str
+    phase: Phase | None
+    under_way: bool
+    probe: str | None
+    key_proven: bool
+
+
+def open_questions(seen: Seen) -> list[str]:
+    """What nobody knows, a sentence each, the question itself first; none where nothing is open."""
+    asked = [seen.unknown] if seen.unknown else []
+    if seen.phase is Phase.BEGUN:
+        asked.append("How much of the request left this host.")
+    if seen.phase is Phase.ANSWERING:
+        asked.append("What the rest of the answer would have said.")
+    if seen.under_way:
+        asked.append("Whether the call is still under way.")
+    if seen.unknown:
+        asked += [_OF_PROBE[seen.probe]] if seen.probe in _OF_PROBE else []
+        asked += [] if seen.key_proven else ["Whether this target acts once for a key."]
+    return asked
+
+
+_OF_PROBE: dict[str | None, str] = {
+    None: "What the target itself would say: the job names no probe to ask.",
+    "": "What the probe says: it has not been asked yet.",
+    "cannot_tell": "What the target itself knows: its probe cannot tell.",
+}
+
+
 class Phase(StrEnum):
     """How far an attempt came, as far as its evidence tells."""
 

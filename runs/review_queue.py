@@ -22,15 +22,27 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, Now
 
 from jobs import clock
-from runs import approvals, probe, review, review_claims, review_facts, run_again
+from runs import (
+    approvals,
+    asked_of_target,
+    key_proof,
+    probe,
+    review,
+    review_claims,
+    review_facts,
+    run_again,
+)
+from runs.asked_of_target import Request
+from runs.key_proof import Proof
 from runs.models import Approval, Attempt, Decision, ProbeAnswer, ReviewClaim, Run
 from runs.models.review import PENDING
-from runs.review_facts import Facts, Phase
+from runs.review_facts import Facts, Phase, Seen
 from runs.states import State
 
 WHOSE = ("mine", "others", "nobody")
 ORDER = ("sort_at", "id")
 _NO_TARGET = timedelta(days=36_525)  # after whatever has one, by age
+_DECIDED = 200  # of the newest that have been decided while a page stood
 _BEFORE = 10  # earlier decisions on the job
 
 _DECIDE_BEFORE = ExpressionWrapper(
@@ -46,14 +58,30 @@ _DECIDE_BEFORE = ExpressionWrapper(
 def waiting(rows: QuerySet[Run]) -> QuerySet[Any]:
     """Of these rows those in review, the most overdue first, then by the time that is left, then
     the oldest. Each has `decide_before`, `was_escalated`, `waits_for_second`."""
+    return waiting_among(rows.filter(state=State.REVIEW))
+
+
+def waiting_among(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """These rows in the order of `waiting`, and with what it says of each."""
     passed_on = Decision.objects.filter(run=OuterRef("pk"), decision="escalate")
     asked = Approval.objects.filter(run=OuterRef("pk"), state=PENDING, expires_at__gt=Now())
-    found: QuerySet[Any] = _sorted(rows.filter(state=State.REVIEW)).annotate(
+    found: QuerySet[Any] = _sorted(rows).annotate(
         was_escalated=Exists(passed_on.filter(at__gte=OuterRef("review_at"))),
         waits_for_second=Exists(asked),
     )
     ordered: QuerySet[Any] = found.order_by(*ORDER)
     return ordered
+
+
+def as_of(rows: QuerySet[Any], at: datetime) -> QuerySet[Any]:
+    """As `waiting`, of those that were in review at that instant: what has been decided since is
+    among them, so that no row moves under the hand of who is about to click on another."""
+    since = Decision.objects.filter(at__gte=at, from_state=State.REVIEW)
+    decided = since.exclude(to_state=State.REVIEW).order_by("-at").values("run")[:_DECIDED]
+    there = rows.filter(
+        Q(state=State.REVIEW) | Q(id__in=list(decided.values_list("run", flat=True)))
+    )
+    return waiting_among(there.filter(review_at__lte=at))
 
 
 def behind(waiting: QuerySet[Any], run_id: UUID) -> QuerySet[Any]:
@@ -125,7 +153,26 @@ class Evidence:
     approval: Approval | None
     escalated: Decision | None
     wants_second: bool
+    proof: Proof
+    request: Request | None
     now: datetime
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the call may be under way just now."""
+        return self.under_way_until is not None and self.now < self.under_way_until
+
+    @property
+    def questions(self) -> list[str]:
+        """What nobody knows of it."""
+        said = (self.probed.answer if self.probed else "") if self.run.job.probe else None
+        seen = Seen(self.facts.unknown, self.phase, self.under_way, said, self.proof.proven)
+        return review_facts.open_questions(seen)
+
+    @property
+    def overdue(self) -> bool:
+        """Whether it should have been decided by now."""
+        return self.decide_before is not None and self.decide_before < self.now
 
     @property
     def last(self) -> Attempt | None:
@@ -173,6 +220,8 @@ def evidence(run: Run) -> Evidence:
         approval=approvals.of(run.id),
         escalated=review.escalated(run),
         wants_second=approvals.wanted(run.job, new_key=False),
+        proof=key_proof.of(run),
+        request=asked_of_target.of_next(run),
         now=clock.now(),
     )
 

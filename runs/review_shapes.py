@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from jobs.api_shapes import instant
 from runs import api_shapes
+from runs.key_proof import Proof
 from runs.models import Approval, Decision, ProbeAnswer, ReviewClaim, Run
 from runs.review_bulk import Result
 from runs.review_queue import Evidence
@@ -34,6 +36,7 @@ def of_evidence(found: Evidence, now: datetime) -> dict[str, Any]:
             **_times(run, found.decide_before, now),
             "known": found.facts.known,
             "unknown": found.facts.unknown,
+            "questions": found.questions,
             "phase": found.phase or "not started",
             "bytes_sent": found.bytes_sent,
             "answer": found.last.answer if found.last else {},
@@ -42,6 +45,8 @@ def of_evidence(found: Evidence, now: datetime) -> dict[str, Any]:
             "under_way_until": instant(found.under_way_until),
             "locked_until": instant(found.locked_until),
             "probe": of_probe(found.probed),
+            "key_proof": _of_proof(found.proof),
+            "request": found.request and asdict(found.request),
             "runbook": run.job.runbook,
             "before": [_of_earlier(decision) for decision in found.before],
             "escalated": found.escalated and api_shapes.of_decision(found.escalated),
@@ -103,6 +108,16 @@ def _times(run: Run, decide_before: datetime | None, now: datetime) -> dict[str,
         "since": instant(run.review_at),
         "decide_before": instant(decide_before),
         "overdue": decide_before is not None and decide_before < now,
+    }
+
+
+def _of_proof(proof: Proof) -> dict[str, Any]:
+    return {
+        "proven": proof.proven,
+        "detail": proof.words,
+        "run": str(proof.run_id) if proof.run_id else None,
+        "test": str(proof.trial_id) if proof.trial_id else None,
+        "at": instant(proof.at),
     }
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from jobs import clock
 from jobs.models import Team
 from jobs.page_door import demand, fragment, page, person
 from jobs.roles import Act
@@ -23,19 +21,16 @@ from runs import (
     review_bulk,
     review_claims,
     review_forms,
-    review_queue,
+    review_shown,
     run_again,
 )
 from runs.dashboard import polling
 from runs.decisions import NoteMissing, Stale
 from runs.models import Approval, Run
-from runs.page_door import address, listed, run_for
-from runs.review_forms import DecisionForm, ManyForm, ReviewFilter
+from runs.page_door import listed, run_for
+from runs.review_forms import DecisionForm, ManyForm
 from runs.states import State
 from runs.views import review_context, run_page
-
-SIZE = 50  # rows of a page
-BESIDE = 20  # of the queue, beside one of it
 
 _REFUSALS = (
     review_claims.Claimed,
@@ -51,15 +46,16 @@ _REFUSALS = (
 @require_GET
 def queue(request: HttpRequest) -> HttpResponse:
     """What waits for this person's teams, the most overdue first."""
-    together = _together(request, ReviewFilter(request.GET, label_suffix="")).count()
-    return render(request, "runs/review.html", {**_queue(request), "together": together})
+    together = review_shown.together(request, review_shown.asked(request)).count()
+    shown = review_shown.queue(request)
+    return render(request, "runs/review.html", {**shown, "together": together})
 
 
 @fragment
 @require_GET
 def queue_live(request: HttpRequest) -> HttpResponse:
     """The part of that page that changes."""
-    return polling.answer(request, "runs/_review_rows.html", _queue(request))
+    return polling.answer(request, "runs/_review_rows.html", review_shown.queue(request))
 
 
 @page
@@ -76,14 +72,31 @@ def item_page(
     request: HttpRequest, run: Run, form: DecisionForm | None = None, status: int = 200
 ) -> HttpResponse:
     """That page; `form` shows what was wrong with the decision just sent."""
-    asked = ReviewFilter(request.GET, label_suffix="")
     context = {
         **review_context(request, run, form),
-        **_lines(_found(request, asked, BESIDE)),
-        "filter": asked,
+        "news": review_shown.news(request, run, beside=True),
+        "others": review_shown.others(request, run),
+        "query": review_shown.query(request),
         "beside": True,
     }
     return render(request, "runs/review_item.html", context, status=status)
+
+
+@fragment
+@require_GET
+def item_news(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """What has become of one while its page stands open: who has it, who was faster."""
+    beside = request.GET.get("beside") == "1"
+    news = review_shown.news(request, run_for(request, run_id), beside=beside)
+    return polling.answer(request, "runs/_review_news.html", {**news, "news": news})
+
+
+@fragment
+@require_GET
+def item_others(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """What waits beside it, as it is by now."""
+    others = review_shown.others(request, run_for(request, run_id))
+    return polling.answer(request, "runs/_review_others.html", {**others, "others": others})
 
 
 @page
@@ -190,8 +203,7 @@ def answer(request: HttpRequest, approval_id: UUID) -> HttpResponse:
 def many(request: HttpRequest) -> HttpResponse:
     """The same decision about many of which nothing was sent: tick, say why, see what came of
     each."""
-    asked = ReviewFilter(request.GET, label_suffix="")
-    runs = list(_together(request, asked))
+    runs = list(review_shown.together(request, review_shown.asked(request)))
     form = ManyForm(
         request.POST or None, runs=runs, initial={"runs": [str(one.id) for one in runs]}
     )
@@ -216,46 +228,6 @@ def many(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/review_many_done.html", context)
 
 
-def _queue(request: HttpRequest) -> dict[str, Any]:
-    asked = ReviewFilter(request.GET, label_suffix="")
-    found = _found(request, asked, SIZE + 1)
-    shown = _lines(found[:SIZE])
-    more = address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None
-    overdue = [bool(run.decide_before and run.decide_before < shown["now"]) for run in found[:SIZE]]
-    context = {**shown, "filter": asked, "more": more}
-    return polling.region(request, "review-live", context, seen=(shown["lines"], overdue, more))
-
-
-def _found(request: HttpRequest, asked: ReviewFilter, count: int) -> list[Any]:
-    """The first of the queue by this filter; none for a filter that is none."""
-    if not asked.is_valid():
-        return []
-    rows = _narrowed(request, asked, listed(request))
-    if asked.cleaned_data["after"]:
-        rows = review_queue.behind(rows, asked.cleaned_data["after"])
-    return list(rows[:count])
-
-
-def _narrowed(request: HttpRequest, asked: ReviewFilter, rows: QuerySet[Run]) -> QuerySet[Any]:
-    waiting = review_queue.waiting(rows)
-    return review_queue.narrowed(waiting, person(request).id, **asked.asked)
-
-
-def _lines(runs: list[Any]) -> dict[str, Any]:
-    claims = review_queue.claims(runs)
-    return {"lines": [(run, claims.get(run.id)) for run in runs], "now": clock.now()}
-
-
-def _together(request: HttpRequest, asked: ReviewFilter) -> QuerySet[Run]:
-    """What this person may decide together, by the filter: as much as goes at once."""
-    rows = Run.objects.where(person(request).id, Act.OPERATE)
-    if not asked.is_valid():
-        return rows.none()
-    meant = review_bulk.meant(_narrowed(request, asked, rows), clock.now())
-    found: QuerySet[Run] = meant.defer("snapshot").order_by("id")[: review_bulk.MOST]
-    return found
-
-
 def _done(request: HttpRequest, run: Run, act: Callable[[], object], said: str) -> HttpResponse:
     try:
         act()
@@ -276,4 +248,5 @@ def _back(request: HttpRequest, run: Run) -> HttpResponse:
     if not in_queue:
         return redirect("run", run.id)
     still = Run.objects.filter(id=run.id, state=State.REVIEW).exists()
-    return redirect("review-item", run.id) if still else redirect("review")
+    back = reverse("review-item", args=[run.id]) if still else reverse("review")
+    return redirect(back + review_shown.query(request))

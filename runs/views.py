@@ -13,7 +13,7 @@ from jobs import clock
 from jobs.page_door import acts, fragment, job_for, page
 from jobs.roles import Act
 from jobs.targets import TargetError, load, masked
-from runs import review_queue, run_again, story
+from runs import review_queue, review_shown, run_again, story
 from runs.dashboard import polling, run_facts
 from runs.forms import NoteForm
 from runs.models import Run
@@ -93,6 +93,7 @@ def review_context(request: HttpRequest, run: Run, form: NoteForm | None) -> dic
         "job": run.job,
         "target": _target(run.snapshot),
         "evidence": review_queue.evidence(run) if in_review else None,
+        "news": review_shown.news(request, run, beside=False) if in_review else None,
         "risk": run_again.RISK,
         "form": _form(run, form),
         "may_act": Act.OPERATE in acts(request, run.job.team_id),

@@ -38,6 +38,16 @@ def in_zone(at: datetime, zone: str) -> SafeString:
     )
 
 
+@register.simple_tag
+def by_time(at: datetime, zone: str) -> SafeString:
+    """A time to be ready by, on the reader's clock: without its day where that is today."""
+    there = at.astimezone(zones.zone(zone))
+    today = datetime.now(UTC).astimezone(there.tzinfo).date() == there.date()
+    said = f"{there:%H:%M}" if today else _without_year(there)
+    iso = schedules.canonical_instant(at)
+    return format_html('<time datetime="{}">{} {}</time>', iso, said, _place(zone))
+
+
 @register.filter
 def local(previewed: schedules.PreviewedMoment) -> SafeString:
     """A previewed moment on the clock of its schedule, with the clock's offset."""

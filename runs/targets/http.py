@@ -20,6 +20,7 @@ from runs.targets.prepared import NotSent
 from runs.targets.redirects import NotFollowed
 
 USER_AGENT = "Onebeat"
+_NO_MOMENT = datetime.min.replace(tzinfo=UTC)  # of what is not signed
 
 Clock = Callable[[], datetime]
 
@@ -46,6 +47,7 @@ class Call:
     refusal_codes: Collection[int] = ()
     callback: str = ""
     follow: int = 0  # so many redirects
+    test: bool = False  # a person tries the target out: it is told so, and no run is named
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -79,14 +81,7 @@ class PreparedRequest:
     @property
     def sent(self) -> dict[str, object]:
         """Method, URL, headers and the beginning of the body, secrets masked."""
-        target = self._call.target
-        body = (self._body or b"")[: evidence.KEEP].decode("utf-8", "replace")
-        return {
-            "method": target.method,
-            "url": evidence.printable(target.url),
-            "headers": masked_headers(self._headers),
-            "body": evidence.redact(evidence.printable(body), self._call.secrets),
-        }
+        return _shown(self._call, self._headers, self._body)
 
     def perform(self) -> Outcome:
         """Send the request and say what its answer, or the lack of one, means."""
@@ -156,6 +151,13 @@ class PreparedRequest:
         self._line.close()
 
 
+def unsent(call: Call) -> dict[str, object]:
+    """What the call would send, as evidence shows what was sent. Unsigned: a signature is of the
+    moment of sending."""
+    unsigned = replace(call, signing_secret="", previous_secret="")
+    return _shown(call, *_written(unsigned, _NO_MOMENT))
+
+
 def prepare(
     call: Call,
     *,
@@ -176,6 +178,16 @@ def prepare(
         return egress.prepare(url, allow=allow, deadline=deadline, resolver=resolver, ports=ports)
 
     return PreparedRequest(call, open_to, headers, body, now)
+
+
+def _shown(call: Call, headers: dict[str, str], body: bytes | None) -> dict[str, object]:
+    text = (body or b"")[: evidence.KEEP].decode("utf-8", "replace")
+    return {
+        "method": call.target.method,
+        "url": evidence.printable(call.target.url),
+        "headers": masked_headers(headers),
+        "body": evidence.redact(evidence.printable(text), call.secrets),
+    }
 
 
 def _written(call: Call, now: datetime) -> tuple[dict[str, str], bytes | None]:
@@ -200,12 +212,14 @@ def _body(body: object, content_type: str) -> bytes | None:
 
 
 def _run_headers(call: Call) -> dict[str, str]:
+    named = {"Onebeat-Job": call.job_id, "Onebeat-Run": call.run_id}
     headers = {
         "Idempotency-Key": call.key,
-        "Onebeat-Job": call.job_id,
-        "Onebeat-Run": call.run_id,
+        **{name: value for name, value in named.items() if value},
         "Onebeat-Attempt": str(call.attempt),
     }
+    if call.test:
+        headers["Onebeat-Test"] = "true"
     if call.due_at is not None:
         headers["Onebeat-Scheduled-For"] = canonical_instant(call.due_at)
     if call.callback:

@@ -9,7 +9,7 @@ import pytest
 
 from runs import review_facts
 from runs.outcomes import Kind
-from runs.review_facts import Phase, Tried
+from runs.review_facts import Phase, Seen, Tried
 
 START = datetime(2026, 11, 29, 18, tzinfo=UTC)
 TIMEOUT = 30.0
@@ -74,3 +74,33 @@ def test_how_far_it_came(attempt: Tried, phase: Phase, sent: int | None) -> None
 )
 def test_until_when_its_effect_could_be_under_way(attempt: Tried, until: datetime | None) -> None:
     assert review_facts.under_way_until(attempt, TIMEOUT) == until
+
+
+DOUBT = "Whether the target acted."
+
+
+@pytest.mark.parametrize(
+    ("seen", "asked"),
+    [
+        (Seen("", Phase.PREPARING, False, None, False), []),
+        (Seen("", None, False, "", False), []),
+        (
+            Seen(DOUBT, Phase.BEGUN, True, None, False),
+            [
+                DOUBT,
+                "How much",
+                "Whether the call",
+                "What the target itself",
+                "Whether this target",
+            ],
+        ),
+        (Seen(DOUBT, Phase.ANSWERING, False, "", True), [DOUBT, "What the rest", "What the probe"]),
+        (Seen(DOUBT, Phase.SENT, False, "cannot_tell", True), [DOUBT, "What the target itself"]),
+        (Seen(DOUBT, Phase.SENT, False, "happened", True), [DOUBT]),
+        (Seen("", Phase.ANSWERED, True, None, False), ["Whether the call is still"]),
+    ],
+)
+def test_what_nobody_knows(seen: Seen, asked: list[str]) -> None:
+    found = review_facts.open_questions(seen)
+    assert len(found) == len(asked)
+    assert all(said.startswith(begins) for said, begins in zip(found, asked, strict=True))

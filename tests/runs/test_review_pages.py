@@ -84,10 +84,104 @@ def test_one_shows_its_evidence_beside_the_others(
         "the call could be under way until",
         "Ask the ledger.",
         "it happened that run",
-        "to be decided ",
+        "decide by ",
     ):
         assert said in page.words, said
     assert page.all("a", href=f"/review/{other.id}/")
+
+
+def test_nothing_is_preselected_and_the_exact_request_is_shown(
+    browser: Browser, team: Team
+) -> None:
+    run = waits(team)
+    page = browser.get(f"/review/{run.id}/")
+    radios = page.all("input", name="decision")
+    assert len(radios) == 4
+    assert not any("checked" in radio.attrs for radio in radios)
+    assert page.value("job_name") == ""
+    request = next(one.text for one in page.all("pre") if "Idempotency-Key" in one.text)
+    assert request.startswith(f"{run.snapshot['method']} {run.snapshot['url']}\n")
+    assert f"Idempotency-Key: {run.key}\n" in request
+    assert f"Onebeat-Attempt: {run.attempt + 1}" in request
+    assert "very-secret" not in page.html
+
+
+def test_what_nobody_knows_stands_beside_what_is_known(browser: Browser, team: Team) -> None:
+    run = waits(team)
+    attempt(run, started=timedelta(seconds=1))
+    page = browser.get(f"/review/{run.id}/")
+    for said in (
+        "What we do not know",
+        "Whether the target acted.",
+        "How much of the request left this host.",
+        "Whether the call is still under way.",
+        "the job names no probe",
+        "Not proven: nothing on record shows that this target acts once for a key.",
+        "this one may do it again",
+    ):
+        assert said in page.words, said
+    calm = unsent(team)
+    assert "Nothing else is open" in browser.get(f"/review/{calm.id}/").words
+
+
+def test_an_open_page_is_told_who_was_faster(
+    browser: Browser, team: Team, operator: User, colleague: User
+) -> None:
+    run = waits(team)
+    there = browser.get(f"/review/{run.id}/")
+    news = there.all("div", id="review-news")[0].attrs
+    assert (
+        browser.client.get(news["hx-get"], headers={"HX-PTag": news["data-tag"]}).status_code == 304
+    )
+    review_claims.take(run.id, by=colleague)
+    assert "taken by colleague" in browser.get(news["hx-get"]).words
+    attempt(run, started=timedelta(seconds=9), late={"reason": "It was done."})
+    assert "Something has come back meanwhile" in browser.get(news["hx-get"]).words
+    decide(run, "happened", colleague)
+    told = browser.get(news["hx-get"])
+    assert "colleague was faster: “it happened”" in told.words
+    assert told.all("form") == []
+    late = browser.send(f"/runs/{run.id}/decide/", again(run))
+    assert "colleague decided “it happened”. Yours was not recorded." in late.words
+
+
+def test_no_row_moves_while_the_queue_stands_open(
+    browser: Browser, team: Team, operator: User
+) -> None:
+    first, second = (waits(team, since=timedelta(hours=hours)) for hours in (5, 4))
+    page = browser.get("/review/")
+    region = page.all("div", id="review-rows")[0].attrs
+    urgent = waits(team, job=job_with(team, decide_by=1), since=timedelta())
+    decide(first, "close", operator)
+    polled = browser.get(region["hx-get"])
+    assert shown(polled) == [str(first.id), str(second.id)], "in their places, as they were"
+    assert "1 new to decide" in polled.words
+    assert "decided: closed" in polled.words
+    assert not polled.all("a", href=f"/review/{first.id}/")
+    assert shown(browser.get("/review/")) == [str(urgent.id), str(second.id)]
+
+
+def test_the_list_beside_one_stays_in_its_places_too(
+    browser: Browser, team: Team, operator: User
+) -> None:
+    run, other = waits(team), waits(team, since=timedelta(hours=1))
+    page = browser.get(f"/review/{run.id}/?whose=nobody")
+    assert page.all("a", href=f"/review/{other.id}/?whose=nobody"), "the filter goes along"
+    region = page.all("div", id="review-others")[0].attrs
+    waits(team)
+    decide(other, "close", operator)
+    polled = browser.get(region["hx-get"])
+    assert [one.attrs["id"] for one in polled.all("li") if "id" in one.attrs] == [
+        f"beside-{other.id}",
+        f"beside-{run.id}",
+    ]
+    assert "1 new" in polled.words
+
+
+def test_a_decision_leads_back_to_the_filtered_queue(browser: Browser, team: Team) -> None:
+    run = waits(team)
+    page = browser.send(f"/runs/{run.id}/decide/?whose=nobody", again(run))
+    assert page.url == "/review/?whose=nobody"
 
 
 def test_what_left_review_leads_to_the_run(browser: Browser, team: Team, operator: User) -> None:

@@ -10,8 +10,9 @@ Standard library only; it shares no code with the product, so that its ledger is
 | POST /status/CODE | CODE; acts only where that is a 2xx |
 | GET / | the ledger's last lines, as text |
 
-A key that was acted on is answered with the stored answer and not acted on again; one that is
-being acted on just now: 409 that echoes the key; one that came with another request: 422.
+A key that was acted on is answered with the stored answer, marked by the header
+Idempotency-Replayed, and not acted on again; one that is being acted on just now: 409 that echoes
+the key; one that came with another request: 422.
 
 The ledger is JSON lines, each on disk before anything else happens: `{"key", "phase": "in", …}`
 for every request, then `{"key", "phase": "acted", …}` once for every key. A request without a
@@ -139,7 +140,7 @@ class Handler(BaseHTTPRequestHandler):
             case 200, None:
                 return self._act(key)
             case 200, str(stored):
-                return self._answer(200, stored)
+                return self._answer(200, stored, replayed=True)
             case 409, _:
                 return self._answer(409, "still at it\n", key)
             case _:
@@ -182,8 +183,12 @@ class Handler(BaseHTTPRequestHandler):
         with suppress(OSError):  # the caller has gone already
             self.connection.shutdown(socket.SHUT_RDWR)
 
-    def _answer(self, code: int, text: str, key: str | None = None) -> None:
+    def _answer(
+        self, code: int, text: str, key: str | None = None, *, replayed: bool = False
+    ) -> None:
         self.send_response(code)
+        if replayed:
+            self.send_header("Idempotency-Replayed", "true")
         if key is not None:
             self.send_header("Idempotency-Key", key)
         kind = "application/json" if text.startswith("{") else "text/plain; charset=utf-8"

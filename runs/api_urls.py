@@ -16,6 +16,7 @@ from runs import (
     replay_batch,
     reports_api,
     review_api,
+    trials_api,
 )
 from runs.dashboard import (
     lists_api,
@@ -35,6 +36,7 @@ urlpatterns = [
     path("views/", views_api.ViewsDoor.as_view(), name="api-views"),
     path("views/<uuid:view_id>/", views_api.ViewDoor.as_view(), name="api-view"),
     path("jobs/<uuid:job_id>/run/", api.RunNowDoor.as_view(), name="api-job-run"),
+    path("jobs/<uuid:job_id>/test/", trials_api.TrialsDoor.as_view(), name="api-job-test"),
     path("jobs/<uuid:job_id>/why/", why_api.WhyDoor.as_view(), name="api-job-why"),
     path(
         "jobs/<uuid:job_id>/backfill/",

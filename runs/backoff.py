@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
+from jobs import waits
+
 DEFAULT = 10.0  # seconds, where the wait cannot be worked out
 SHORTEST_LATER = 1.0  # seconds until a target that said «later» is asked again
-_MOST_DOUBLINGS = 40  # 2**40 times any base is past every cap; no overflow on the way
 
 
 def delay(failures: int, *, base: float, cap: float, dice: float) -> float:
     """Seconds to wait after this many failures (1 = the first): uniform in
     [0, min(cap, base · 2ⁿ)], n counted from 0. `dice` is drawn by the caller from [0, 1)."""
-    doublings = min(max(failures - 1, 0), _MOST_DOUBLINGS)
-    return dice * min(cap, base * 2.0**doublings)
+    return dice * waits.longest(failures, base=base, cap=cap)
 
 
 def asked_for(wait: float, *, cap: float) -> float:

@@ -23,7 +23,7 @@ def prepare(run: Run, *, callback: str = "") -> Prepared:
     match targets.load(run.snapshot):
         case HttpTarget() as target:
             _check_filled(target)
-            return http.prepare(_http(run, target, callback), allow=_allowed())
+            return http.prepare(_http(run, target, callback), allow=allowed())
         case TaskTarget() as target:
             context = RunContext(run.key, str(run.id), str(run.job_id), run.due_at, run.attempt)
             call = task.Call(target, context)
@@ -41,7 +41,7 @@ def _check_filled(target: HttpTarget) -> None:
 def _http(run: Run, target: HttpTarget, callback: str) -> http.Call:
     try:
         return http.Call(
-            target=_unsealed(target),
+            target=unsealed(target),
             key=run.key,
             job_id=str(run.job_id),
             run_id=str(run.id),
@@ -57,7 +57,8 @@ def _http(run: Run, target: HttpTarget, callback: str) -> http.Call:
         raise NotSent(f"A secret of the job cannot be opened: {error}") from error
 
 
-def _unsealed(target: HttpTarget) -> HttpTarget:
+def unsealed(target: HttpTarget) -> HttpTarget:
+    """The target with its secrets in clear. Raises SealingError."""
     opened: Any = sealing.unseal_headers(targets.dump(target), settings.SEALING_KEYS)
     found = targets.load(opened)
     assert isinstance(found, HttpTarget)
@@ -77,5 +78,6 @@ def _handler_for(run: Run) -> task.Lookup:
     return lookup
 
 
-def _allowed() -> AllowList:
+def allowed() -> AllowList:
+    """The inside networks that targets may lie in."""
     return AllowList.parse(settings.EGRESS_ALLOW)

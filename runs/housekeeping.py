@@ -27,7 +27,16 @@ from jobs.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion
 from jobs.task_registry import job_task
 from runs import ages, audits, outbox
-from runs.models import Backfill, Beat, IdempotencyKey, Replay, ReplayItem, Run, Tombstone
+from runs.models import (
+    Backfill,
+    Beat,
+    IdempotencyKey,
+    Replay,
+    ReplayItem,
+    Run,
+    Tombstone,
+    Trial,
+)
 from runs.states import FINAL, State
 
 BATCH = 500
@@ -42,7 +51,7 @@ log = structlog.get_logger("onebeat.housekeeping")
 def retention() -> dict[str, int]:
     """Prune the runs that ended more than ONEBEAT_KEEP_RUNS_DAYS ago; each leaves a tombstone of
     its moment. What a person may still decide on stays, however old. Backfills and replays that
-    were over by then go with the last of their runs."""
+    were over by then go with the last of their runs, and test requests go alike."""
     pruned, last = 0, _FIRST
     enough = _in_time()
     while not enough():
@@ -51,6 +60,7 @@ def retention() -> dict[str, int]:
         if last == _FIRST:
             break
     backfills, replays = _prune_over()
+    _deleted(Trial.objects.filter(at__lt=clock.now() - timedelta(days=settings.KEEP_RUNS_DAYS)))
     log.info("housekeeping.pruned", runs=pruned, backfills=backfills, replays=replays)
     return {"pruned": pruned}
 

@@ -12,6 +12,7 @@ from runs import (
     receipt_views,
     replay_batch,
     review_views,
+    trial_views,
     views,
 )
 from runs.dashboard import (
@@ -45,6 +46,9 @@ urlpatterns = [
     path("jobs/export.json", export_views.jobs, {"shape": "json"}, name="jobs-json"),
     path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),
     path("jobs/<uuid:job_id>/run-now/", action_views.run_now, name="job-run-now"),
+    path("jobs/test/", trial_views.typed_test, name="job-test-typed"),
+    path("jobs/<uuid:job_id>/test/", trial_views.job_test, name="job-test"),
+    path("tests/<uuid:trial_id>/", trial_views.one, name="trial"),
     path("jobs/<uuid:job_id>/backfill/", backfill_views.job_backfill, name="job-backfill"),
     path("backfills/<uuid:backfill_id>/", backfill_views.backfill_page, name="backfill"),
     path(
@@ -70,6 +74,8 @@ urlpatterns = [
     path("review/live/", review_views.queue_live, name="review-live"),
     path("review/many/", review_views.many, name="review-many"),
     path("review/<uuid:run_id>/", review_views.item, name="review-item"),
+    path("review/<uuid:run_id>/news/", review_views.item_news, name="review-news"),
+    path("review/<uuid:run_id>/others/", review_views.item_others, name="review-others"),
     path("review/<uuid:run_id>/take/", review_views.take, name="review-take"),
     path("review/<uuid:run_id>/release/", review_views.release, name="review-release"),
     path("review/<uuid:run_id>/probe/", review_views.ask_probe, name="review-probe"),

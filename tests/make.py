@@ -12,7 +12,7 @@ from jobs.models import Job, Membership, Team, User
 from jobs.offer import offered
 from jobs.roles import Role
 from runs import channels, dead_letters, error_groups, idempotency, replay_batch
-from runs.models import Backfill, Channel, Replay, Run, SavedView
+from runs.models import Backfill, Channel, Replay, Run, SavedView, Trial
 from runs.states import ACTIVE, FINAL, STARTABLE, Origin, ReviewClass, State
 
 
@@ -172,4 +172,22 @@ def view(of: Team, **query: list[str]) -> SavedView:
     query = query or {"state": ["paused"]}
     return there or SavedView.objects.create(
         owner=owner, team=of, page="jobs", name="paused ones", query=query
+    )
+
+
+def trial(of: Job, **more: Any) -> Trial:
+    """A test request of a job that its target answered."""
+    id = uuid4()
+    row = {"outcome": "succeeded", "effect": "done", "ended_at": clock.now(), "by": None}
+    return Trial.objects.create(
+        id=id,
+        team=of.team,
+        job=of,
+        job_name=of.name,
+        at=clock.now(),
+        key=f"{of.id}:test:{id}",
+        idempotent=of.idempotent,
+        snapshot=of.target,
+        timeout=of.timeout,
+        **{**row, **more},
     )

@@ -14,7 +14,7 @@ from jobs import calendar_content, calendar_editing, holds
 from jobs.models import CalendarVersion, Hold, Job, Membership, Team
 from jobs.roles import Role
 from runs import approvals, idempotency, steps
-from runs.models import Approval, Backfill, Channel, Replay, Run, SavedView
+from runs.models import Approval, Backfill, Channel, Replay, Run, SavedView, Trial
 from runs.states import State
 from tests import make
 from tests.api import Api
@@ -36,6 +36,7 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-job-signing-secret": {"POST": "editor"},
     "api-job-resume": {"POST": "operator"},
     "api-job-run": {"POST": "operator"},
+    "api-job-test": {"GET": "viewer", "POST": "operator"},
     "api-job-due": {"GET": "viewer"},
     "api-job-why": {"GET": "viewer"},
     "api-job-versions": {"GET": "viewer"},
@@ -181,7 +182,8 @@ class Stage:
         replays = Replay.objects.order_by("id").values_list("id", "state")
         channels = Channel.objects.order_by("id").values_list("id", "name", "secret")
         views = SavedView.objects.order_by("id").values_list("id", "name")
-        return [*views, *jobs, *held, *versions, *runs, *backfills, *replays, *channels]
+        trials = Trial.objects.order_by("id").values_list("id")
+        return [*trials, *views, *jobs, *held, *versions, *runs, *backfills, *replays, *channels]
 
 
 def patterns() -> dict[str, str]:

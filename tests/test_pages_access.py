@@ -70,6 +70,9 @@ PAGES = {
     "calendar-delete": Rule(None, "editor"),
     "job-runs": Rule("viewer", None),
     "job-run-now": Rule("operator", "operator"),
+    "job-test": Rule("operator", "operator"),
+    "job-test-typed": Rule(None, "editor"),
+    "trial": Rule("viewer", "operator"),
     "job-backfill": Rule("operator", "operator"),
     "backfill": Rule("viewer", None),
     "backfill-progress": Rule("viewer", None),
@@ -89,6 +92,8 @@ PAGES = {
     "review": Rule("viewer", None),
     "review-many": Rule("viewer", "viewer"),  # about what they may decide: nothing, of viewers
     "review-item": Rule("viewer", None),
+    "review-news": Rule("viewer", None),
+    "review-others": Rule("viewer", None),
     "review-take": Rule(None, "operator"),
     "review-release": Rule(None, "operator"),
     "review-probe": Rule(None, "operator"),
@@ -148,6 +153,7 @@ LISTS = {
     "review",
     "dead-letters",
     "job-new",
+    "job-test-typed",
     "job-preview",
     "job-filled",
     "holds",
@@ -192,6 +198,8 @@ def address(name: str, job: Job, run: Run) -> str:
         path = path.replace("<uuid:replay_id>", str(there_is.id))
     if "<uuid:approval_id>" in path:
         path = path.replace("<uuid:approval_id>", str(approval_of(run).id))
+    if "<uuid:trial_id>" in path:
+        path = path.replace("<uuid:trial_id>", str(make.trial(job).id))
     if "<uuid:view_id>" in path:
         path = path.replace("<uuid:view_id>", str(make.view(job.team).id))
     if "<uuid:hold_id>" in path:

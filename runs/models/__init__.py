@@ -15,6 +15,7 @@ from runs.models.review import Approval, ProbeAnswer, ReviewClaim
 from runs.models.run import Run
 from runs.models.saved_view import HomeView, SavedView
 from runs.models.tombstone import Tombstone
+from runs.models.trial import Trial
 from runs.models.zone_data import ZoneData
 
 __all__ = [
@@ -38,5 +39,6 @@ __all__ = [
     "Run",
     "SavedView",
     "Tombstone",
+    "Trial",
     "ZoneData",
 ]

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from django import template
 
 from jobs import clock
-from jobs.models import Job
+from jobs.models import Job, Team
+from runs import messages
 from runs.dashboard import activity, month, why
 from runs.dashboard.activity import Activity
 from runs.dashboard.why import Why
+from runs.messages import Kind
+from runs.models import Channel
+
+Told = tuple[Channel, list[str]]
 
 register = template.Library()
 
@@ -25,6 +32,18 @@ def why_not(job: Job) -> Why:
 def activity_of(job: Job) -> Activity:
     """Its newest runs as pictures."""
     return activity.of_job(job)
+
+
+@register.simple_tag
+def hears(job: Job | None, teams: Mapping[str, Team]) -> list[tuple[Team, list[Told]]]:
+    """Who hears of the job's trouble: the channels of its team, or of each team that a new one
+    may go to, with what each is told of."""
+    asked = [job.team] if job else list(teams.values())
+    rows: dict[UUID | None, list[Told]] = {}
+    for channel in Channel.objects.filter(team__in=asked):
+        labels = [messages.WORDS[Kind(kind)].label for kind in channel.kinds]
+        rows.setdefault(channel.team_id, []).append((channel, labels))
+    return [(team, rows.get(team.id, [])) for team in asked]
 
 
 @register.simple_tag(takes_context=True)

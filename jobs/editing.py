@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -102,6 +103,14 @@ def edit(
             _move_due(job, due, now)
             log.info("job.edited", job=str(job.id), version=job.version, by=_who(by))
     return job
+
+
+def would_change(job: Job, definition: Definition) -> dict[str, Any]:
+    """What an edit would change, as its version would keep it; nothing is saved. Raises
+    DefinitionError for a mask with nothing behind it."""
+    edited, before = copy(job), stored.shape(job)
+    _apply(edited, definition, definition.calendar_use, old_target=job.target)
+    return _changes(before, stored.shape(edited))
 
 
 def pause(job_id: UUID, pause: Pause, *, by: User | None, seen: int | None = None) -> Job:

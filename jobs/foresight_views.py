@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
-from jobs import clock, foresight, previews, target_previews
+from jobs import clock, editing, foresight, job_fields, previews, stored, target_previews
+from jobs.definitions import DefinitionError
+from jobs.forms import JobForm
 from jobs.models import Job
 from jobs.offer import offered
 from jobs.page_door import fragment, job_for
 from jobs.pause_forms import PauseForm
 from jobs.roles import Act
 from jobs.schedules import ScheduleError
+from jobs.version_lines import Line, lines
 
 SCHEDULE_FIELDS = (
     *("cron", "timezone", "dst", "every", "anchor", "at", "several"),
@@ -41,12 +45,39 @@ def job_preview(request: HttpRequest) -> HttpResponse:
 @fragment
 @require_POST
 def job_filled(request: HttpRequest) -> HttpResponse:
-    """What the target that is being typed calls at its next moment. A POST, though it changes
-    nothing: a body may be long, and a header secret, and addresses are written to logs."""
+    """What the target that is being typed calls at its next moment, how its attempts wait, and
+    what saving would change. A POST, though it changes nothing: a body may be long, and a header
+    secret, and addresses are written to logs."""
+    job = _edited(request)
     coming = previews.of_typed(request.POST, clock.now(), offered().calendars)
-    job_id = request.GET.get("job", "")[:36] or None
-    filled = target_previews.of_typed(request.POST, coming, job_id)
-    return render(request, "jobs/_filled.html", {"filled": filled})
+    context = {
+        "filled": target_previews.of_typed(request.POST, coming, str(job.id) if job else None),
+        "waits": job_fields.waits_of(request.POST),
+        "answer": request.POST.get("idempotent", ""),
+        "changes": job and changes_of(job, JobForm(request.POST, **of_edit(job))),
+        "job": job,
+        "partial": True,
+    }
+    return render(request, "jobs/_filled.html", context)
+
+
+_BESIDE = ("paused", "paused_until", "paused_reason", "skip_next", "skip_reason")
+
+
+def of_edit(job: Job) -> dict[str, Any]:
+    """What the form of an edit is told of its job. Raises ScheduleError where its zone is gone."""
+    shape = stored.shape(job)
+    return {"kept": stored.kept(job), "beside": {name: shape[name] for name in _BESIDE}}
+
+
+def changes_of(job: Job, form: JobForm) -> list[Line] | None:
+    """What saving the form would change of the job; None while the form is not in order."""
+    if not form.is_bound or not form.is_valid():
+        return None
+    try:
+        return lines(editing.would_change(job, form.definition))
+    except DefinitionError:
+        return None
 
 
 @fragment

@@ -10,6 +10,7 @@ from django.utils.html import format_html
 
 from jobs import clock, definitions, job_fields, previews, schedules, targets
 from jobs.definitions import Definition, DefinitionError, Problem
+from jobs.form_fields import MONO, area, radio, select, text
 from jobs.models import Team
 from jobs.offer import offered
 from jobs.previews import Preview
@@ -25,29 +26,15 @@ ANSWER = Problem(  # the API's words speak of true and false
     "Answer Yes or No: may a failed run of this job be repeated without harm?",
     "When in doubt choose No: then a person decides.",
 )
-MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
 
 
-def text(label: str, help_text: str = "", **attrs: str) -> forms.CharField:
-    widget = forms.TextInput(attrs={"class": "input", "autocomplete": "off", **attrs})
-    return forms.CharField(label=label, help_text=help_text, required=False, widget=widget)
-
-
-def _area(label: str, help_text: str = "", rows: int = 3, **attrs: str) -> forms.CharField:
-    widget = forms.Textarea(attrs={"class": "input", "rows": str(rows), **attrs})
-    return forms.CharField(
-        label=label, help_text=help_text, required=False, strip=False, widget=widget
-    )
-
-
-def _select(label: str, choices: Iterable[tuple[str, str]], help_text: str = "") -> forms.CharField:
-    widget = forms.Select(attrs={"class": "input"}, choices=list(choices))
-    return forms.CharField(label=label, help_text=help_text, required=False, widget=widget)
-
-
-def _radio(label: str, choices: Iterable[tuple[str, str]]) -> forms.CharField:
-    widget = forms.RadioSelect(choices=list(choices))
-    return forms.CharField(label=label, required=False, widget=widget)
+# The parts of the page that stand folded, and what their fields hold where nobody chose.
+_FOLDED = {
+    "bounds": ("starts_at", "ends_at", "max_runs", "spread"),
+    "answers": ("completion", "deadline", "refusal_codes", "follow_redirects", "retry_unsent"),
+    "review": ("probe_url", "probe_task", "decide_by", "pause_after_reviews", "critical"),
+}
+_USUAL = {"spread": "0", "completion": "answer", "deadline": "86400", "follow_redirects": "0"}
 
 
 class JobForm(forms.Form):
@@ -56,18 +43,18 @@ class JobForm(forms.Form):
     `beside`: members of the job that the page does not show, and leaves as they are."""
 
     name = text("Name", "Unique in its team, at most 120 characters.", maxlength="200")
-    description = _area("Description", "What it is for; for people.", rows=2)
+    description = area("Description", "What it is for; for people.", rows=2)
 
-    target_kind = _radio("Kind of target", (("http", "HTTP request"), ("task", "Task")))
-    method = _select("Method", ((method, method) for method in targets.METHODS))
+    target_kind = radio("Kind of target", (("http", "HTTP request"), ("task", "Task")))
+    method = select("Method", ((method, method) for method in targets.METHODS))
     url = text("URL", "https://, or http:// where the installation allows it.", **MONO)
-    headers = _area("Headers", "One a line, as Accept: application/json.", rows=3, **MONO)
-    body = _area("Body", "JSON; empty sends no body.", rows=4, **MONO)
-    task_name = _select("Task", ())
-    args = _area("Arguments", "A JSON list; empty for none.", rows=2, **MONO)
-    kwargs = _area("Named arguments", "A JSON object; empty for none.", rows=3, **MONO)
+    headers = area("Headers", "One a line, as Accept: application/json.", rows=3, **MONO)
+    body = area("Body", "JSON; empty sends no body.", rows=4, **MONO)
+    task_name = select("Task", ())
+    args = area("Arguments", "A JSON list; empty for none.", rows=2, **MONO)
+    kwargs = area("Named arguments", "A JSON object; empty for none.", rows=3, **MONO)
 
-    schedule_kind = _radio("Kind of schedule", KINDS)
+    schedule_kind = radio("Kind of schedule", KINDS)
     cron = text(
         "Expression",
         # Plain blanks: an expression with others, copied from here, would be refused.
@@ -77,7 +64,7 @@ class JobForm(forms.Form):
         **MONO,
     )
     timezone = text("Time zone", "A place, as America/New_York, or UTC.", list="zones")
-    dst = _select(
+    dst = select(
         "When the clock changes",
         (
             ("once", "Fire once: what a gap swallows fires at its end"),
@@ -85,7 +72,7 @@ class JobForm(forms.Form):
         ),
     )
     every = text("Every", inputmode="numeric")
-    unit = _select("Unit", ((unit, unit) for unit in job_fields.UNITS))
+    unit = select("Unit", ((unit, unit) for unit in job_fields.UNITS))
     anchor = text("Counted from", "Empty: from now. As 2026-11-29T18:00:00Z.", **MONO)
     at = text("At", "An instant with its offset, as 2026-11-29T18:00:00+01:00.", **MONO)
     starts_at = text("Not before", "Empty: from now. As 2026-11-29T18:00:00+01:00.", **MONO)
@@ -96,14 +83,14 @@ class JobForm(forms.Form):
         "Starts up to so much later than its moment, always the same for this job. Empty: 0.",
         inputmode="numeric",
     )
-    several = _area("Schedules", "A JSON list of schedules, as the API takes them.", rows=6, **MONO)
+    several = area("Schedules", "A JSON list of schedules, as the API takes them.", rows=6, **MONO)
 
-    calendar = _select(
+    calendar = select(
         "Calendar",
         (),
         "Working days and days off. For cron; 3B and LB count by it.",
     )
-    calendar_rule = _select(
+    calendar_rule = select(
         "A moment on a day off",
         (
             ("skip", "is skipped"),
@@ -112,12 +99,14 @@ class JobForm(forms.Form):
         ),
     )
 
-    idempotent = _radio("Is it safe to repeat?", (("yes", "Yes"), ("no", "No")))
-    timeout = text("Time-out (s)", "Of one attempt. Empty: 300.", inputmode="numeric")
-    max_attempts = text("Attempts at most", "Empty: 5.", inputmode="numeric")
+    idempotent = radio("Is it safe to repeat?", (("yes", "Yes"), ("no", "No")))
+    timeout = text(
+        "Time-out (s)", "One attempt is cut off after it. Empty: 300.", inputmode="numeric"
+    )
+    max_attempts = text("Attempts at most", "The first one counts. Empty: 5.", inputmode="numeric")
     backoff = text("First wait (s)", "Doubles each time. Empty: 10.", inputmode="numeric")
-    cap = text("Longest wait (s)", "Empty: 3600.", inputmode="numeric")
-    completion = _select(
+    cap = text("Longest wait (s)", "No wait is longer. Empty: 3600.", inputmode="numeric")
+    completion = select(
         "It is done when",
         (
             ("answer", "the target answers 2xx"),
@@ -144,7 +133,7 @@ class JobForm(forms.Form):
     retry_unsent = forms.BooleanField(
         label="Try again by itself what surely was never sent", required=False
     )
-    overlap = _select(
+    overlap = select(
         "When the one before is still under way",
         (
             ("", "By the answer above"),
@@ -160,7 +149,7 @@ class JobForm(forms.Form):
     block_on_review = forms.BooleanField(
         label="Let later moments wait while an earlier run is in Review", required=False
     )
-    catch_up_policy = _select(
+    catch_up_policy = select(
         "Moments that were missed",
         (
             ("", "By the answer above"),
@@ -181,16 +170,20 @@ class JobForm(forms.Form):
         "Asked by GET whether the effect of a key happened. Empty: nobody is asked.",
         **MONO,
     )
-    probe_task = _select("or task", (), "Called with the key.")
-    decide_by = text("Decide within (s)", "Empty: no target.", inputmode="numeric")
+    probe_task = select("or task", (), "Called with the key.")
+    decide_by = text(
+        "Decide within (s)",
+        "Of the failure; orders the queue and marks what is overdue. Empty: no cut-off.",
+        inputmode="numeric",
+    )
     pause_after_reviews = text(
         "Pause after so many in Review", "Empty: never by itself.", inputmode="numeric"
     )
     critical = forms.BooleanField(
         label="Critical: running it again wants a second person", required=False
     )
-    runbook = _area("Runbook", "What to do when it fails. Shown beside every failure.", rows=3)
-    queue = _select("Queue", ())
+    runbook = area("Runbook", "What to do when it fails. Shown beside every failure.", rows=3)
+    queue = select("Queue", ())
 
     definition: Definition
     use_required_attribute = False
@@ -208,7 +201,7 @@ class JobForm(forms.Form):
         self.kept, self.beside = kept, beside or {}
         self.teams = {team.slug: team for team in teams}
         if self.teams:
-            self.fields["team"] = _select("Team", [(t.slug, t.name) for t in self.teams.values()])
+            self.fields["team"] = select("Team", [(t.slug, t.name) for t in self.teams.values()])
             self.order_fields(["team"])
         offer = offered()
         for name, choices in (("task_name", offer.tasks), ("queue", offer.queues)):
@@ -260,6 +253,16 @@ class JobForm(forms.Form):
     def chosen_team(self) -> Team:
         """The chosen team of a valid form that registers a job."""
         return self.teams[self.cleaned_data["team"]]
+
+    @property
+    def opens(self) -> dict[str, bool]:
+        """Which of the folded parts of the page stand open: where anything in them is unusual or
+        wrong."""
+        return {part: any(map(self._is_unusual, names)) for part, names in _FOLDED.items()}
+
+    def _is_unusual(self, name: str) -> bool:
+        shown = str(self.typed.get(name) or "").strip()
+        return name in self.errors or shown not in ("", _USUAL.get(name, ""))
 
     @property
     def typed(self) -> job_fields.Typed:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from jobs import schedules, strict_json, targets
+from jobs import schedules, strict_json, targets, waits
 from jobs.definitions import Definition, Problem
 from jobs.targets import HttpTarget, TargetError, TaskTarget
 
@@ -29,6 +29,7 @@ _ALONE = (
     *("decide_by", "pause_after_reviews"),
 )
 WINDOW = ("starts_at", "ends_at")
+WEEK = 604_800  # seconds: no bound of a job's, only of what is drawn
 _DIGITS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _JSON_HINT = 'Write JSON, as {"name": "value"}; text stands in double quotes.'
 
@@ -163,6 +164,20 @@ def _shown(value: object) -> str:
     if isinstance(value, datetime):
         return schedules.canonical_instant(value)
     return "" if value is None else str(value)
+
+
+def waits_of(typed: Typed) -> waits.Waits:
+    """The waits between the attempts, by the page's fields or their defaults; empty ones while a
+    field says no number that a job may have."""
+    known = (("max_attempts", 5, 100), ("backoff", 10, WEEK), ("cap", 3600, WEEK))
+    found = []
+    for name, default, most in (*known, ("timeout", 300, WEEK)):
+        given = number(typed.get(name, "").strip() or str(default))
+        if isinstance(given, str) or not 0 <= given <= most:
+            return waits.Waits()
+        found.append(given)
+    attempts, backoff, cap, timeout = found
+    return waits.of(attempts=attempts, backoff=backoff, cap=cap, timeout=timeout)
 
 
 def number(text: str) -> int | str:

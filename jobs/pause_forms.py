@@ -9,7 +9,7 @@ from django import forms
 
 from jobs import clock, definitions, schedules
 from jobs.editing import Pause
-from jobs.forms import MONO, text
+from jobs.form_fields import MONO, text
 
 
 class PauseForm(forms.Form):

@@ -46,6 +46,11 @@ class Preview:
         """Whether any moment has neighbours."""
         return any(self.others)
 
+    @property
+    def fullest(self) -> tuple[schedules.PreviewedMoment, int]:
+        """The moment with the most neighbours, the first of several, and how many they are."""
+        return max(self.rows, key=lambda row: row[1])
+
 
 def of_typed(typed: Typed, now: datetime, calendars: Mapping[str, InForce]) -> Preview:
     """The preview of the schedule in a page's fields; empty while nothing is typed."""

@@ -28,14 +28,14 @@ from jobs import (
     zones,
 )
 from jobs.definitions import DefinitionError
-from jobs.foresight_views import SCHEDULE_FIELDS, pause_context
+from jobs.foresight_views import SCHEDULE_FIELDS, changes_of, of_edit, pause_context
 from jobs.forms import JobForm
 from jobs.models import Job, Team
 from jobs.page_door import acts, job_for, page, person
 from jobs.pause_forms import PauseForm, SkipForm
 from jobs.previews import Preview
 from jobs.roles import Act
-from jobs.version_lines import lines
+from jobs.version_lines import Line, lines
 
 VERSIONS = 30  # shown on the page
 TABS = {
@@ -88,16 +88,14 @@ def job_edit(request: HttpRequest, job_id: UUID) -> HttpResponse:
     except schedules.ScheduleError as error:
         messages.error(request, f"This job cannot be edited here: {error}")
         return redirect("job", job.id)
-    shape = stored.shape(job)
-    kept: dict[str, Any] = {
-        "kept": stored.kept(job),
-        "beside": {name: shape[name] for name in _BESIDE},
-    }
+    kept = of_edit(job)
     typed = job_fields.typed_of(definition)
     if request.method == "GET":
         return _form_page(request, JobForm(initial=typed, **kept), job)
     if "preview" in request.POST:
-        return _form_page(request, JobForm(initial=request.POST.dict(), **kept), job)
+        shown = changes_of(job, JobForm(request.POST, **kept))
+        form = JobForm(initial=request.POST.dict(), **kept)
+        return _form_page(request, form, job, changes=shown)
     form = JobForm(request.POST, initial=typed, **kept)
     if request.POST.get("version") != str(job.version):
         return _form_page(request, form, job, status=409)
@@ -108,9 +106,6 @@ def job_edit(request: HttpRequest, job_id: UUID) -> HttpResponse:
         return _form_page(request, form, job, status=422)
     messages.success(request, "Saved. Runs that are due already keep what they were to call.")
     return redirect("job", job.id)
-
-
-_BESIDE = ("paused", "paused_until", "paused_reason", "skip_next", "skip_reason")
 
 
 @page
@@ -228,7 +223,11 @@ def _read_only(request: HttpRequest, job: Job) -> HttpResponse:
 
 
 def _form_page(
-    request: HttpRequest, form: JobForm, job: Job | None = None, status: int = 200
+    request: HttpRequest,
+    form: JobForm,
+    job: Job | None = None,
+    status: int = 200,
+    changes: list[Line] | None = None,
 ) -> HttpResponse:
     now = clock.now()
     preview = foresight.with_others(form.preview(), job)
@@ -238,6 +237,10 @@ def _form_page(
         "preview": preview,
         "foresight": job and foresight.of_edit(job, preview, now),
         "filled": target_previews.of_typed(form.typed, preview, str(job.id) if job else None),
+        "waits": job_fields.waits_of(form.typed),
+        "answer": form.typed.get("idempotent", ""),
+        "changes": changes,
+        "untouched": not form.is_bound and "preview" not in request.POST,
         "schedule_fields": SCHEDULE_FIELDS,
         "zones": sorted(zones.names()),
         "version": request.POST.get("version") or (job and job.version),

@@ -1,7 +1,7 @@
 // One submission a click: a second click on the way to the next page would be a second action.
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.method !== "post") return;
+  if (form.method !== "post" || event.submitter?.formTarget === "_blank") return; // this page stays
   // Later than now, so that the clicked button's own name and value are still sent.
   setTimeout(() => {
     for (const button of form.querySelectorAll("button")) button.disabled = true;

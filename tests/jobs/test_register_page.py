@@ -263,21 +263,22 @@ def test_htmx_leaves_the_page_when_the_session_is_over() -> None:
 TEMPLATED = {"url": "https://a.example/{{date}}", "body": '{"at": "{{due}}", "key": "{{key}}"}'}
 
 
-def test_the_target_is_shown_as_it_will_be_called(browser: Browser) -> None:
-    page = browser.send("/jobs/preview/target/?job=the-id", typed(**TEMPLATED))
+def test_the_target_is_shown_as_it_will_be_called(browser: Browser, team: Team) -> None:
+    job = make.job(team)
+    page = browser.send(f"/jobs/preview/target/?job={job.id}", typed(**TEMPLATED))
     now = clock.now()
     schedule = {"cron": "0 18 * * 1-5", "timezone": "America/New_York"}
     (moment,) = schedules.moments(schedules.parse(schedule, now=now), now, 1)
     due = schedules.canonical_instant(moment)
     assert f"https://a.example/{due[:10]}" in page.words
-    assert f'"at": "{due}", "key": "the-id:{due}"' in page.words
+    assert f'"at": "{due}", "key": "{job.id}:{due}"' in page.words
     assert "very-secret" not in page.html
     assert "18:00:00" in page.words
 
 
 def test_a_target_without_values_is_not_shown_again(browser: Browser) -> None:
-    assert not browser.send("/jobs/preview/target/", typed()).words
-    assert not browser.send("/jobs/preview/target/", typed(**TEMPLATED, cron="no")).words
+    for fields in (typed(), typed(**TEMPLATED, cron="no")):
+        assert not browser.send("/jobs/preview/target/", fields).all("h2")
 
 
 def test_why_nothing_is_filled_in_is_said(browser: Browser) -> None:

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models.functions import Now
 
+from jobs.instants import canonical_instant
 from jobs.models import Hold, Job, User
 from runs import release, transitions
 from runs.models import Decision, Run
@@ -51,7 +52,10 @@ class Stale(Exception):
         self.decision = run.decisions.select_related("by").order_by("-at").first()
         last = self.decision
         where = f"at attempt {run.attempt}" if overtaken else run.state
-        who = f" {last.by.get_username()} decided “{said(last)}”." if last and last.by else ""
+        who = ""
+        if last and last.by:
+            when = canonical_instant(last.at.replace(microsecond=0))
+            who = f" {last.by.get_username()} decided “{said(last)}” at {when}."
         super().__init__(f"The run is {where} by now.{who}")
 
 

@@ -46,6 +46,8 @@ def queue(request: HttpRequest) -> dict[str, Any]:
     `as_of` is when it was opened, and how many have come since is said above."""
     filter, then, now = asked(request), _as_of(request), clock.now()
     found = _found(request, filter, SIZE + 1, then)
+    if then and not found:  # where no row stands, none is moved
+        then, found = None, _found(request, filter, SIZE + 1, None)
     lines = _lines(found[:SIZE])
     more = address(request, after=found[SIZE - 1].id, as_of="") if len(found) > SIZE else None
     context = {

@@ -53,9 +53,11 @@ def test_what_changes_comes_in_and_what_does_not_costs_nothing(
     expect(page.locator("#live-said")).to_contain_text("updated")
     (second,) = in_review(job, 1)
     assert polled(page) == 200
+    expect(page.locator(f"#run-{second.id}")).to_have_count(0)
+    assert polled(page) == 304
+    page.get_by_role("link", name="1 new to decide").click()
     expect(page.locator(f"#run-{second.id}")).to_be_visible()
     expect(page.locator(f"#run-{first.id}")).to_be_visible()
-    assert polled(page) == 304
     relative = page.locator(f"#run-{second.id} time[data-relative]").first
     expect(relative).to_contain_text("ago")
     assert (relative.get_attribute("title") or "").endswith("UTC")
@@ -76,8 +78,10 @@ def test_focus_scroll_filter_and_what_is_open_survive(
     new, missed = make.run(job, State.REVIEW), make.run(job, State.REVIEW, review_class="missed")
     Run.objects.filter(id=runs[0].id).update(reason="It says something else.")
     assert polled(page) == 200
-    expect(page.locator(f"#run-{new.id}")).to_have_count(1)
-    expect(page.locator(f"#run-{missed.id}")).to_have_count(0)
+    expect(page.get_by_role("link", name="1 new to decide")).to_be_visible()
+    expect(page.get_by_text("It says something else.")).to_be_visible()
+    for come in (new, missed):
+        expect(page.locator(f"#run-{come.id}")).to_have_count(0)
     expect(link).to_be_focused()
     assert page.evaluate("window.scrollY") == top
     assert page.url.endswith("/review/?review_class=unknown")

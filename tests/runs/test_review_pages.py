@@ -142,7 +142,8 @@ def test_an_open_page_is_told_who_was_faster(
     assert "colleague was faster: “it happened”" in told.words
     assert told.all("form") == []
     late = browser.send(f"/runs/{run.id}/decide/", again(run))
-    assert "colleague decided “it happened”. Yours was not recorded." in late.words
+    assert "colleague decided “it happened” at 20" in late.words
+    assert "Yours was not recorded." in late.words
 
 
 def test_no_row_moves_while_the_queue_stands_open(
@@ -159,6 +160,14 @@ def test_no_row_moves_while_the_queue_stands_open(
     assert "decided: closed" in polled.words
     assert not polled.all("a", href=f"/review/{first.id}/")
     assert shown(browser.get("/review/")) == [str(urgent.id), str(second.id)]
+
+
+def test_an_empty_queue_fills_by_itself(browser: Browser, team: Team) -> None:
+    region = browser.get("/review/").all("div", id="review-rows")[0].attrs
+    run = waits(team)
+    polled = browser.get(region["hx-get"])
+    assert shown(polled) == [str(run.id)]
+    assert "new to decide" not in polled.words
 
 
 def test_the_list_beside_one_stays_in_its_places_too(

@@ -21,6 +21,7 @@ LISTS = (
     ("holds", "api-holds"),
     ("channels", "api-channels"),
     ("views", "api-views"),
+    ("events", "api-events"),
 )
 api: list[URLPattern | URLResolver] = [
     path("", include("jobs.api_urls")),

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from celery import current_app
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django_celery_beat import admin as celery_beat
-from django_celery_beat.models import PeriodicTask
 
-from jobs import beat_tasks, clock, editing, task_registry, tokens
+from jobs import clock, editing, periodic_task_admin, tokens
 from jobs.api_shapes import masked_target
 from jobs.editing import Gone, Pause, ReadOnly
 from jobs.models import (
     Asked,
+    AuditEvent,
     Calendar,
     CalendarVersion,
     Due,
@@ -37,6 +35,7 @@ from jobs.models import (
     User,
 )
 from jobs.read_only_admin import PlainAdmin, ReadOnlyAdmin
+from jobs.recorded_admin import record_all, staff
 
 admin.site.site_header = admin.site.site_title = "Onebeat administration"
 
@@ -124,9 +123,15 @@ class TokenAdmin(PlainAdmin):
         """Who may issue may revoke."""
         return self.has_add_permission(request)
 
+    def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        """Its issue is on record by its rule; this is Django's own."""
+        return admin.ModelAdmin.log_addition(self, request, obj, message)
+
     def save_model(self, request: HttpRequest, obj: Token, form: Any, change: bool) -> None:
         """Issue it; the message is the one place that ever shows the clear text."""
-        token, secret = tokens.issue(obj.team, obj.user, obj.name, obj.expires_at)
+        token, secret = tokens.issue(
+            obj.team, obj.user, obj.name, obj.expires_at, by=staff(request)
+        )
         obj.id, obj.prefix = token.id, token.prefix
         told = f"The token is {secret} — copy it now, it is not shown again."
         self.message_user(request, told, messages.WARNING)
@@ -134,7 +139,7 @@ class TokenAdmin(PlainAdmin):
     @admin.action(description="Revoke the tokens", permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
         """Refused from their next request on."""
-        revoked = sum(tokens.revoke(token.id) for token in queryset)
+        revoked = sum(tokens.revoke(token.id, by=staff(request)) for token in queryset)
         self.message_user(request, f"{revoked} revoked.")
 
 
@@ -230,6 +235,15 @@ class CalendarVersionAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
 
 
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    """Who did what, the newest first."""
+
+    list_display = ("at", "who", "verb", "kind", "name", "team", "door", "request_id")
+    list_select_related = ("team",)
+    ordering = ("-id",)
+
+
 @admin.register(Asked)
 class AskedAdmin(ReadOnlyAdmin):
     """Requests with an `Idempotency-Key`; what they were answered is sealed and not shown."""
@@ -258,37 +272,5 @@ class DueAdmin(ReadOnlyAdmin):
     ordering = ("at",)
 
 
-admin.site.unregister(PeriodicTask)
-
-
-def _tasks() -> list[tuple[str, str]]:
-    """None chosen, and each task that may run: django-celery-beat alone knows Celery's."""
-    current_app.loader.import_default_modules()
-    allowed = filter(beat_tasks.may_run, current_app.tasks)
-    names = sorted({*task_registry.names(), *allowed})
-    return [("", ""), *((name, name) for name in names)]
-
-
-class PeriodicTaskForm(celery_beat.PeriodicTaskForm):  # type: ignore[misc]
-    """A row, its task chosen out of those that may run, or written."""
-
-    regtask = forms.ChoiceField(label="Task (registered)", required=False, choices=_tasks)
-
-
-@admin.register(PeriodicTask)
-class PeriodicTaskAdmin(celery_beat.PeriodicTaskAdmin):  # type: ignore[misc]
-    """The rows that jobs mirror, written as ever, but for a few things."""
-
-    form = PeriodicTaskForm
-    # A drop-down would hold each schedule there is: of one-off rows there may be a million.
-    raw_id_fields = ("clocked", "crontab", "interval", "solar")
-    # Its own form holds an inline script, which our Content-Security-Policy refuses.
-    change_form_template = "admin/change_form.html"
-    # «Run now» would send the task past the runs, under no key: the mirrored job's own is there.
-    actions = ("enable_tasks", "disable_tasks", "toggle_tasks")
-
-    def save_model(self, request: HttpRequest, obj: PeriodicTask, form: Any, change: bool) -> None:
-        """Saved all the same where its job will not run: the message says why it will not."""
-        super().save_model(request, obj, form, change)
-        if reason := beat_tasks.why_paused(obj.pk):
-            self.message_user(request, f"The job of this row is paused. {reason}", messages.WARNING)
+periodic_task_admin.register()
+record_all()  # last of all: of every application before this one, and of those that come along

@@ -11,9 +11,11 @@ class JobsConfig(AppConfig):
     name = "jobs"
 
     def ready(self) -> None:
-        """Import the installation's own tasks, so that every process knows their names."""
+        """Import the installation's own tasks, so that every process knows their names; and put
+        sign-ins on record."""
         for module in settings.TASK_MODULES:
             _load(module)
+        import_module("jobs.sign_ins").watch()
 
 
 def _load(module: str) -> None:

@@ -18,7 +18,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
-from jobs import calendar_content, clock, editing, kept_calendars
+from jobs import calendar_content, clock, editing, events, kept_calendars
 from jobs.calendar_content import Content, Expanded
 from jobs.models import Calendar, CalendarVersion, Due, Job, User
 from jobs.shards import shard_of
@@ -68,6 +68,7 @@ def create(name: str, content: Content, *, by: Editor) -> CalendarVersion:
             calendar = calendar or Calendar(name=name, version=0, created_at=now)
             calendar.deleted_at = None
             found = _write(calendar, content, expanded, by=by.user, now=now)
+            events.record("calendar.created", events.of_calendar(calendar), by=by.user)
     except IntegrityError:
         raise taken from None
     log.info("calendar.created", calendar=name, by=by.user.get_username())
@@ -98,6 +99,7 @@ def change(
             now = clock.now()
             found = _write(calendar, content, expanded, by=by.user if by else None, now=now)
             _move(jobs, found)
+            _recorded(newest, found, by.user if by else None)
     except Exception:
         kept_calendars.forget()  # of the version that was taken back
         raise
@@ -117,6 +119,7 @@ def delete(name: str, *, by: Editor) -> None:
             raise Refused(f"{jobs} by this calendar. Choose another one for them first.")
         calendar.deleted_at = clock.now()
         calendar.save()
+        events.record("calendar.deleted", events.of_calendar(calendar), by=by.user)
     log.info("calendar.deleted", calendar=name, by=by.user.get_username())
 
 
@@ -186,6 +189,14 @@ def _write(
         days=_stored(expanded),
         known_until=expanded.known_until,
     )
+
+
+def _recorded(before: CalendarVersion, after: CalendarVersion, by: User | None) -> None:
+    changes = {
+        **events.differences(before.content, after.content),
+        **events.differences({"days": before.days}, {"days": after.days}),
+    }
+    events.record("calendar.changed", events.of_calendar(after.calendar), by=by, changes=changes)
 
 
 # ── the jobs that go by it ───────────────────────────────────────────────────────────────

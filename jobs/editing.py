@@ -20,7 +20,17 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from jobs import clock, definitions, local_times, locking, moment_values, sealing, signing, stored
+from jobs import (
+    clock,
+    definitions,
+    events,
+    local_times,
+    locking,
+    moment_values,
+    sealing,
+    signing,
+    stored,
+)
 from jobs.calendars import Use
 from jobs.definitions import Definition
 from jobs.edit_errors import Changed as Changed
@@ -70,6 +80,7 @@ def register(
         _apply(job, definition, use, old_target={})
         _store(job, began, by=by, before={})
         _move_due(job, None, now)
+        _recorded(job, "job.registered", by=by)
     log.info("job.registered", job=str(job.id), team=team.slug, by=_who(by))
     return job
 
@@ -101,6 +112,7 @@ def edit(
             began = now if since is None else max(job.version_began_at, min(since, now))
             _store(job, began, by=by, before=before)
             _move_due(job, due, now)
+            _recorded(job, "job.edited", by=by, before=before)
             log.info("job.edited", job=str(job.id), version=job.version, by=_who(by))
     return job
 
@@ -135,6 +147,7 @@ def skip_next(job_id: UUID, count: int, *, reason: str, by: User | None) -> Job:
         job.skip_next, job.skip_reason = count, reason if count else ""
         if stored.shape(job) != before:
             _store(job, now, by=by, before=before)
+            _recorded(job, "job.skips", by=by, before=before, reason=job.skip_reason)
             log.info("job.skips", job=str(job.id), moments=count, by=_who(by))
     return job
 
@@ -146,6 +159,7 @@ def delete(job_id: UUID, *, by: User | None, mirror: bool = False) -> None:
     with transaction.atomic():
         job, due, now = _lock(job_id, mirror=mirror)
         before = stored.shape(job)
+        _recorded(job, "job.deleted", by=by)
         job.deleted_at = now
         job.periodic_task_id = None
         _store(job, now, by=by, before=before)
@@ -178,7 +192,9 @@ def _set_pause(job_id: UUID, pause: Pause | None, *, by: User | None, seen: int 
         if stored.shape(job) != before:
             _store(job, now, by=by, before=before)
             _move_due(job, due, now)
-            log.info("job.paused" if pause else "job.resumed", job=str(job.id), by=_who(by))
+            what = "job.paused" if pause else "job.resumed"
+            _recorded(job, what, by=by, before=before, reason=job.paused_reason)
+            log.info(what, job=str(job.id), by=_who(by))
     return job
 
 
@@ -252,16 +268,14 @@ def _store(job: Job, began: datetime, *, by: User | None, before: dict[str, Any]
         began_at=began,
         by=by,
         definition=after,
-        changes=_changes(before, after),
+        changes=events.differences(before, after),
     )
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    return {
-        field: {"from": before.get(field), "to": value}
-        for field, value in after.items()
-        if before.get(field) != value
-    }
+def _recorded(job: Job, what: str, *, before: dict[str, Any] | None = None, **said: Any) -> None:
+    changes = {} if before is None else events.differences(before, stored.shape(job))
+    if not job.mirrored:  # whoever changed the row that it mirrors is on record with that
+        events.record(what, events.of_job(job), changes=changes, **said)
 
 
 def _move_due(job: Job, due: Due | None, now: datetime) -> None:

@@ -14,7 +14,7 @@ import structlog
 from django.db import connection, transaction
 from django.db.models import F, Q
 
-from jobs import clock, prepared
+from jobs import clock, events, prepared
 from jobs.models import Hold, Team, User
 from jobs.models.hold import BY_POLICY, REASON_LENGTH
 
@@ -64,6 +64,7 @@ def begin(
         if there := Hold.objects.filter(team=team, ended_at=None).first():
             raise HeldAlready(there)
         hold = Hold.objects.create(team=team, reason=reason, by=by, began_at=now, until=until)
+        events.record("hold.began", events.of_hold(hold), by=by, reason=reason)
     log.warning("hold.began", **_told(hold), reason=reason, by=_who(by))
     return hold
 
@@ -71,7 +72,9 @@ def begin(
 def enlarge(hold: Hold, reason: str) -> None:
     """One more reason for a hold that is on; it then ends by a person alone."""
     both = f"{reason} Also: {hold.reason}"[:REASON_LENGTH]
-    Hold.objects.filter(id=hold.id, ended_at=None).update(reason=both, until=None)
+    with transaction.atomic():
+        Hold.objects.filter(id=hold.id, ended_at=None).update(reason=both, until=None)
+        events.record("hold.enlarged", events.of_hold(hold), by=None, reason=reason)
     log.warning("hold.enlarged", **_told(hold), reason=reason)
 
 
@@ -93,6 +96,7 @@ def end(
         hold.choices = {str(job_id): choice for job_id, choice in (choices or {}).items()}
         hold.others = others
         hold.save()
+        events.record("hold.ended", events.of_hold(hold), by=by)
     log.warning("hold.ended", **_told(hold), by=_who(by), choices=hold.choices, others=others)
     return hold
 
@@ -132,6 +136,7 @@ def _end_due(now: datetime) -> int:
     due = list(Hold.objects.filter(ended_at=None, until__lte=now).select_related("team"))
     Hold.objects.filter(id__in=[hold.id for hold in due], ended_at=None).update(ended_at=now)
     for hold in due:
+        events.record("hold.ended", events.of_hold(hold), by=None, reason="Its time had come.")
         log.warning("hold.ended", **_told(hold), by=None, until=str(hold.until))
     return len(due)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from django.contrib import admin
 from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import JSONField, QuerySet, TextField
 from django.http import HttpRequest
 from django.utils.functional import cached_property
+
+from jobs.recorded_admin import RecordedAdmin
 
 _MOST_PAGED = 10_000
 _WIDE = (JSONField, TextField)
@@ -37,7 +38,7 @@ class Autocomplete(AutocompleteSelect):
             return super().optgroups(name, [], attrs)
 
 
-class PlainAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class PlainAdmin(RecordedAdmin):
     """What every list here has in common."""
 
     show_full_result_count = False

@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from ipaddress import ip_address
 from uuid import uuid4
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError
 from django.template.loader import render_to_string
 from structlog.contextvars import bound_contextvars, get_contextvars
+
+from jobs import whence
+from jobs.whence import Whence
 
 HEADER = "X-Request-ID"
 _NAME = "request_id"
@@ -24,7 +29,8 @@ class RequestIds:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request_id = _named_by_proxy(request) or uuid4().hex
-        with bound_contextvars(**{_NAME: request_id}):
+        here = Whence(_door(request), _address(request), request_id=request_id)
+        with bound_contextvars(**{_NAME: request_id}), whence.bound(here):
             response = self._next(request)
         response.headers[HEADER] = request_id
         return response
@@ -46,3 +52,22 @@ def _named_by_proxy(request: HttpRequest) -> str:
     """The id that a proxy has given already; empty for none, or for one that could be anything."""
     named = str(request.headers.get(HEADER, ""))
     return named if _WELL_FORMED.fullmatch(named) else ""
+
+
+def _door(request: HttpRequest) -> str:
+    """Which door the address of a request leads to."""
+    if request.path.startswith("/api/"):
+        return whence.API
+    return whence.ADMIN if request.path.startswith("/admin/") else whence.PAGE
+
+
+def _address(request: HttpRequest) -> str | None:
+    """Who speaks to us; behind the TLS of a proxy, who spoke to that: the last one that it names,
+    since anybody may write those before it."""
+    named = str(request.META.get("REMOTE_ADDR", ""))
+    if settings.SECURE:
+        named = str(request.headers.get("X-Forwarded-For", named)).rpartition(",")[2].strip()
+    try:
+        return str(ip_address(named))
+    except ValueError:
+        return None

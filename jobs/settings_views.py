@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import messages
+from django.db import transaction
+from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods
 
-from jobs import reader, zones
-from jobs.models import Preference
-from jobs.page_door import page
+from jobs import events, reader, zones
+from jobs.models import Preference, User
+from jobs.page_door import page, person
 from jobs.schedules import ScheduleError
 
 
@@ -46,6 +48,13 @@ class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]
             raise forms.ValidationError(f"{error.message} {error.hint}") from None
 
 
+@transaction.atomic
+def _save(form: SettingsForm, before: dict[str, Any], by: User) -> None:
+    after = model_to_dict(form.save(), SettingsForm.Meta.fields)
+    changes = events.differences(before, after)
+    events.record("person.settings", events.of_person(by), by=by, changes=changes)
+
+
 @page
 @require_http_methods(["GET", "POST"])
 def your_settings(request: HttpRequest) -> HttpResponse:
@@ -53,9 +62,11 @@ def your_settings(request: HttpRequest) -> HttpResponse:
     back = request.POST.get("next") or request.GET.get("next", "")
     if not url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()):
         back = "/"
-    form = SettingsForm(request.POST or None, instance=reader.preference(request), label_suffix="")
+    kept = reader.preference(request)
+    before = model_to_dict(kept, SettingsForm.Meta.fields)
+    form = SettingsForm(request.POST or None, instance=kept, label_suffix="")
     if request.method == "POST" and form.is_valid():
-        form.save()
+        _save(form, before, person(request))
         messages.success(request, f"Saved. Times are shown in {reader.zone_of(request)}.")
         return redirect(back)
     context = {"form": form, "next": back, "zones": sorted(zones.names())}

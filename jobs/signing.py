@@ -10,7 +10,7 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 
-from jobs import sealing
+from jobs import events, sealing
 from jobs.models import Job, User
 
 log = structlog.get_logger("onebeat.job")
@@ -31,7 +31,9 @@ def renew(job_id: UUID, *, by: User | None) -> str | None:
     None when the job is gone. No edit: what the job does stays the same."""
     secret = new_secret()
     with transaction.atomic():
-        if not Job.objects.filter(id=job_id, deleted_at=None).update(signing_secret=sealed(secret)):
+        found = Job.objects.filter(id=job_id, deleted_at=None)
+        if not found.update(signing_secret=sealed(secret)):
             return None
+        events.record("job.secret_renewed", events.of_job(found.get()), by=by)
     log.info("job.signing_secret_renewed", job=str(job_id), by=by and by.get_username())
     return secret

@@ -12,12 +12,14 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
+from django.db import transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from jobs import events, whence
 from jobs.models import Team, Token, User
 
 PREFIX_LENGTH = 11  # `ob_` and eight characters
@@ -26,10 +28,12 @@ _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 log = structlog.get_logger("onebeat.token")
 
 
+@transaction.atomic
 def issue(
-    team: Team, user: User, name: str, expires_at: datetime | None = None
+    team: Team, user: User, name: str, expires_at: datetime | None = None, *, by: User | None = None
 ) -> tuple[Token, str]:
-    """A new token of this person for this team, and its clear text, which is nowhere kept."""
+    """A new token of this person for this team, and its clear text, which is nowhere kept. `by`:
+    who issues it."""
     secret = f"ob_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
     token = Token.objects.create(
         team=team,
@@ -39,10 +43,12 @@ def issue(
         digest=digest(secret),
         expires_at=expires_at,
     )
+    events.record("token.issued", events.of_token(token), by=by, reason=_whose(token))
     log.info("token.issued", token=token.prefix, team=team.slug, user=user.get_username())
     return token, secret
 
 
+@transaction.atomic
 def adopt(team: Team, user: User, name: str, secret: str) -> Token:
     """The token whose clear text was chosen elsewhere (by an installation that writes it into a
     file of its own); doing so again changes nothing but whose it is."""
@@ -56,13 +62,17 @@ def adopt(team: Team, user: User, name: str, secret: str) -> Token:
             "revoked_at": None,
         },
     )
+    events.record("token.issued", events.of_token(token), by=None, reason=_whose(token))
     return token
 
 
-def revoke(token_id: UUID) -> bool:
+@transaction.atomic
+def revoke(token_id: UUID, *, by: User | None = None) -> bool:
     """The token refused from the next request on; False when it was revoked before."""
     revoked = Token.objects.filter(id=token_id, revoked_at=None).update(revoked_at=Now())
     if revoked:
+        token = Token.objects.select_related("user").get(id=token_id)
+        events.record("token.revoked", events.of_token(token), by=by, reason=_whose(token))
         log.info("token.revoked", token=str(token_id))
     return bool(revoked)
 
@@ -101,11 +111,16 @@ class TokenAuthentication(BaseAuthentication):
         if token is None:
             raise AuthenticationFailed("The token is unknown, expired or revoked.")
         _note_use(token)
+        whence.narrow(token=token.prefix)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
         """What a 401 tells to send."""
         return 'Token realm="onebeat"'
+
+
+def _whose(token: Token) -> str:
+    return f"Acts for {token.user.get_username()}."
 
 
 def _note_use(token: Token) -> None:

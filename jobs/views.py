@@ -43,6 +43,7 @@ TABS = {
     "schedule": "Schedule",
     "settings": "Settings",
     "versions": "Versions",
+    "audit": "Audit",
     "notes": "Notes",
 }
 BLANK = {

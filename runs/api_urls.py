@@ -19,6 +19,7 @@ from runs import (
     trials_api,
 )
 from runs.dashboard import (
+    events_api,
     lists_api,
     many_api,
     overview_api,
@@ -49,6 +50,7 @@ urlpatterns = [
         backfill_api.StopDoor.as_view(),
         name="api-backfill-stop",
     ),
+    path("events/", events_api.EventsDoor.as_view(), name="api-events"),
     path("audit/", audit_api.AuditDoor.as_view(), name="api-audit"),
     path("audit/reports/", audit_api.AuditReportsDoor.as_view(), name="api-audit-reports"),
     path("runs/", lists_api.RunsDoor.as_view(), name="api-runs"),

@@ -14,9 +14,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from jobs import events
 from jobs.models import Job, Team, User
 from jobs.roles import Act
-from runs import decisions, probe, review_claims, run_again
+from runs import decisions, probe, review_claims, run_again, subjects
 from runs.models import Approval, Run
 from runs.models.review import APPROVED, OVERTAKEN, PENDING, REFUSED, WITHDRAWN
 from runs.states import State
@@ -89,6 +90,7 @@ def ask(run_id: UUID, *, token: int | None, new_key: bool, note: str, by: User) 
         asked = {"attempt": run.attempt, "new_key": new_key}
         approval = _recorded(run, asked, note=note, by=by)
         review_claims.drop(run_id)  # the second person may look, and decide otherwise
+        events.record("approval.asked", subjects.of_run(run), by=by, reason=note)
     log.info("approval.asked", run=str(run_id), new_key=new_key, by=by.get_username())
     return approval
 
@@ -152,7 +154,7 @@ def overtake(run_id: UUID) -> None:
 
 def _answered(approval_id: UUID, state: str, *, note: str, by: User) -> Approval:
     with transaction.atomic():
-        approval = Approval.objects.select_related("by").get(id=approval_id)
+        approval = Approval.objects.select_related("by", "run__job").get(id=approval_id)
         _answer(approval, state, by=by, note=note)
     approval.refresh_from_db()
     return approval
@@ -171,4 +173,5 @@ def _answer(approval: Approval, state: str, *, by: User, note: str) -> None:
     if not won:
         approval.refresh_from_db()
         raise Over(approval)
+    events.record(f"approval.{state}", subjects.of_run(approval.run), by=by, reason=note)
     log.info("approval.answered", approval=str(approval.id), state=state, by=by.get_username())

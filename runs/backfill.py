@@ -18,10 +18,10 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Count
 from django.db.models.functions import Now
 
-from jobs import clock, editing, holds
+from jobs import clock, editing, events, holds
 from jobs.models import Due, Job, User
 from jobs.schedule_errors import ScheduleError
-from runs import insert, moments, overlap, release, snapshots, standing, transitions
+from runs import insert, moments, overlap, release, snapshots, standing, subjects, transitions
 from runs.backfill_range import Range, preview
 from runs.birth import Birth
 from runs.models import Backfill, Run
@@ -68,6 +68,7 @@ def begin(
                 cursor=asked.until + TICK if reverse else asked.since - TICK,
                 moments=found.moments,
             )
+            events.record("backfill.begun", subjects.of_backfill(backfill, job), by=by)
     except IntegrityError as error:
         raise _open_one(job, error) from None
     log.info("backfill.begun", **_told(backfill), moments=found.moments)
@@ -84,6 +85,7 @@ def stop(backfill_id: UUID, *, by: User | None) -> Backfill:
         if backfill.state == Progress.OPEN:
             who = f" by {by.get_username()}" if by else ""
             _end(backfill, Progress.STOPPED, f"Stopped{who}.")
+            events.record("backfill.stopped", subjects.of_backfill(backfill, job), by=by)
             _take_back(backfill)
             release.waiting(job)
     return backfill

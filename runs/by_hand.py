@@ -8,10 +8,10 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import clock, editing, holds
+from jobs import clock, editing, events, holds
 from jobs.instants import canonical_instant
 from jobs.models import Hold, Job, User
-from runs import idempotency, insert, letting_go, moments, passages, release, snapshots
+from runs import idempotency, insert, letting_go, moments, passages, release, snapshots, subjects
 from runs.birth import Birth
 from runs.models import Run
 from runs.moments import There
@@ -86,6 +86,7 @@ def run_now(job_id: UUID, *, by: User | None) -> Run:
             passed=passages.born(State.CLAIMED, now, who),
             send_at=now,
         )
+        events.record("run.by_hand", subjects.of_run(run, job), by=by)
     log.info("run.by_hand", run=str(run.id), job=str(job.id), by=who)
     return run
 
@@ -107,8 +108,10 @@ def run_for(job_id: UUID, moment: datetime, *, by: User | None) -> Run:
             written = insert.births(cursor, [birth], now, snapshots=filled, who=who)
         if not written:  # against the lock: the unique index is the last line
             return _had(moments.there(job.id, [moment])[moment], moment, by)
-    log.info("run.by_hand", run=str(birth.id), job=str(job.id), moment=str(moment), by=who)
-    return Run.objects.get(id=birth.id)
+        run = Run.objects.get(id=birth.id)
+        events.record("run.by_hand", subjects.of_run(run, job), by=by)
+    log.info("run.by_hand", run=str(run.id), job=str(job.id), moment=str(moment), by=who)
+    return run
 
 
 def _check_free(job: Job) -> None:

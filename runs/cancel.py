@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from jobs.models import Job, User
 from runs import decisions
 from runs.decisions import Move, Stale
-from runs.models import Decision, Run
+from runs.models import Run
 from runs.outcomes import Effect
 from runs.states import TAKEN_BACK_FROM, ReviewClass, State
 
@@ -51,16 +51,7 @@ def stop(run_id: UUID, *, by: User, note: str = "") -> Run:
         Run.objects.filter(id=run_id).update(
             stop_asked_at=Now(), lease_until=Case(over, default=F("lease_until"))
         )
-        Decision.objects.create(
-            run=run,
-            by=by,
-            at=Now(),
-            decision=decisions.STOP,
-            note=note.strip(),
-            from_state=run.state,
-            to_state=run.state,
-            attempt=run.attempt,
-        )
+        decisions.record(run, decisions.STOP, State(run.state), note=note.strip(), by=by)
         run.refresh_from_db()
     log.info("run.stop_asked", run=str(run_id), token=run.attempt, by=by.get_username())
     return run

@@ -73,7 +73,7 @@ def channel_test(request: HttpRequest, channel_id: UUID) -> HttpResponse:
     """Send a test now, and show the answer."""
     channel = _mine(request, channel_id)
     try:
-        sending = notify.send_test(channel)
+        sending = notify.send_test(channel, by=person(request))
     except notify.TooManyTests as error:
         messages.error(request, str(error))
     else:
@@ -101,7 +101,7 @@ def channel_secret(request: HttpRequest, channel_id: UUID) -> HttpResponse:
 def channel_retry(request: HttpRequest, channel_id: UUID) -> HttpResponse:
     """Try anew what was given up or waits."""
     channel = _mine(request, channel_id)
-    count = notify.retry(channel)
+    count = notify.retry(channel, by=person(request))
     said = f"{count} sending{'' if count == 1 else 's'} will be tried at once."
     messages.success(request, said if count else "There is nothing to try anew.")
     return redirect("channel", channel.id)

@@ -13,12 +13,13 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
-from jobs import clock, signing
+from jobs import clock, events, signing
 from jobs.addresses import AllowList
 from jobs.definitions import DefinitionError, Problem
 from jobs.models import Team, User
 from jobs.target_errors import TargetError
 from jobs.target_urls import check_reachable, split_url
+from runs import subjects
 from runs.messages import OF_INSTALLATION, OF_TEAM
 from runs.models import Channel
 from runs.models.channel import MAIL, WAYS, WEBHOOK
@@ -68,11 +69,13 @@ def make(team: Team | None, wanted: Wanted, *, by: User) -> tuple[Channel, str]:
         )
     secret = signing.new_secret() if wanted.way == WEBHOOK else ""
     row = {**_columns(wanted), "secret": signing.sealed(secret) if secret else ""}
-    channel = _unique(
-        lambda: Channel.objects.create(team=team, by=by, created_at=clock.now(), **row)
-    )
-    _log("made", channel, by)
-    return channel, secret
+
+    def made() -> Channel:
+        channel = Channel.objects.create(team=team, by=by, created_at=clock.now(), **row)
+        _recorded("made", channel, by)
+        return channel
+
+    return _unique(made), secret
 
 
 def change(channel: Channel, wanted: Wanted, *, by: User) -> str:
@@ -85,9 +88,14 @@ def change(channel: Channel, wanted: Wanted, *, by: User) -> str:
         row["secret"] = ""
     elif secret:
         row["secret"] = signing.sealed(secret)
-    _unique(lambda: Channel.objects.filter(id=channel.id).update(**row))
-    channel.refresh_from_db()
-    _log("changed", channel, by)
+    before = _columns(channel)
+
+    def changed() -> None:
+        Channel.objects.filter(id=channel.id).update(**row)
+        channel.refresh_from_db()
+        _recorded("changed", channel, by, events.differences(before, _columns(channel)))
+
+    _unique(changed)
     return secret
 
 
@@ -97,18 +105,20 @@ def renew(channel: Channel, *, by: User) -> str:
         problem = Problem("way", "is mail, which is not signed.", "Only webhooks have a secret.")
         raise DefinitionError([problem])
     secret = signing.new_secret()
-    Channel.objects.filter(id=channel.id).update(secret=signing.sealed(secret))
-    _log("secret_renewed", channel, by)
+    with transaction.atomic():
+        Channel.objects.filter(id=channel.id).update(secret=signing.sealed(secret))
+        _recorded("secret_renewed", channel, by)
     return secret
 
 
 def delete(channel: Channel, *, by: User) -> None:
     """Gone, with what it was sent and what it was to be sent."""
-    _log("deleted", channel, by)
-    channel.delete()
+    with transaction.atomic():
+        _recorded("deleted", channel, by)
+        channel.delete()
 
 
-def _columns(wanted: Wanted) -> dict[str, Any]:
+def _columns(wanted: Wanted | Channel) -> dict[str, Any]:
     return {
         "name": wanted.name,
         "way": wanted.way,
@@ -133,7 +143,8 @@ def _unique(write: Any) -> Any:
         raise DefinitionError([problem]) from None
 
 
-def _log(what: str, channel: Channel, by: User) -> None:
+def _recorded(what: str, channel: Channel, by: User, changes: events.Changes | None = None) -> None:
+    events.record(f"channel.{what}", subjects.of_channel(channel), by=by, changes=changes)
     team = channel.team.slug if channel.team else None
     log.info(f"channel.{what}", channel=str(channel.id), team=team, by=by.get_username())
 

@@ -76,7 +76,7 @@ class TestDoor(Door):
         channel = _mine(request, channel_id)
         asked.members(request, ())
         try:
-            return Response(of_delivery(notify.send_test(channel)))
+            return Response(of_delivery(notify.send_test(channel, by=access.person(request))))
         except notify.TooManyTests as error:
             raise Throttled(wait=60, detail=str(error)) from None
 
@@ -98,7 +98,7 @@ class RetryDoor(Door):
         """What was given up, or waits, tried anew at once: how many sendings."""
         channel = _mine(request, channel_id)
         asked.members(request, ())
-        return Response({"deliveries": notify.retry(channel)})
+        return Response({"deliveries": notify.retry(channel, by=access.person(request))})
 
 
 class DeliveriesDoor(Door):

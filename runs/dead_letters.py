@@ -7,7 +7,7 @@ many were seen. Where that number is not the one there is, nothing is done and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,9 +18,9 @@ from django.db import connection, transaction
 from django.db.models import Count, Max, Min, QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from jobs import clock
+from jobs import clock, events
 from jobs.models import Job, User
-from runs import decisions, error_groups, release, transitions
+from runs import decisions, error_groups, release, subjects, transitions
 from runs.arrays import array
 from runs.models import Decision, Run
 from runs.states import State
@@ -216,30 +216,32 @@ def discard(choice: Choice, *, note: str, by: User) -> Discarded:
 
 @transaction.atomic
 def _discard(job_id: UUID, ids: Sequence[UUID], note: str, by: User) -> int:
-    release.lock(job_id)
+    job = release.lock(job_id)
     dead = Run.objects.select_for_update().filter(id__in=ids, state=State.DEAD).order_by("id")
-    found = list(dead.values_list("id", "attempt"))
+    found = list(dead.defer("snapshot"))
     reason = f"Discarded: {note}"
-    moved = [run_id for run_id, _ in found]
-    transitions.move_dead(moved, State.CLOSED, reason=reason)
-    record("discard", found, State.CLOSED, note=note, by=by)
+    transitions.move_dead([run.id for run in found], State.CLOSED, reason=reason)
+    record("discard", job, found, State.CLOSED, note=note, by=by)
     return len(found)
 
 
 def record(
     decision: str,
-    moved: Iterable[tuple[UUID, int]],
+    job: Job,
+    moved: Collection[Run],
     to: State,
     *,
     note: str,
     by: User | None,
     second: User | None = None,
 ) -> None:
-    """Write down for each dead run, with its attempt, who moved it and why. `second` approved
-    what `by` asked for."""
+    """Write down for each run of the job, as it was when it was dead, who moved it and why.
+    `second` approved what `by` asked for."""
+    about = [subjects.of_run(run, job) for run in moved]
+    events.record_each(f"run.{decision}", about, by=by, reason=note)
     Decision.objects.bulk_create(
         Decision(
-            run_id=run_id,
+            run_id=run.id,
             by=by,
             second=second,
             at=Now(),
@@ -247,7 +249,7 @@ def record(
             note=note,
             from_state=State.DEAD,
             to_state=to,
-            attempt=attempt,
+            attempt=run.attempt,
         )
-        for run_id, attempt in moved
+        for run in moved
     )

@@ -12,9 +12,10 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models.functions import Now
 
+from jobs import events
 from jobs.instants import canonical_instant
 from jobs.models import Hold, Job, User
-from runs import release, transitions
+from runs import release, subjects, transitions
 from runs.models import Decision, Run
 from runs.states import State
 
@@ -130,6 +131,10 @@ def locked(run_id: UUID, *, of: Collection[State], token: int | None) -> tuple[J
 
 def record(run: Run, decision: str, to: State, **said: Any) -> Decision:
     """What a person did with a locked run that stood as `run` says."""
+    state = {"state": {"from": str(run.state), "to": str(to)}} if to != run.state else {}
+    subject = subjects.of_run(run)
+    by = said.get("second") or said.get("by")  # who said the last word
+    events.record(f"run.{decision}", subject, by=by, reason=said.get("note", ""), changes=state)
     return Decision.objects.create(
         run=run,
         at=Now(),

@@ -22,9 +22,9 @@ import structlog
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from jobs import clock
-from jobs.models import Job
-from runs import messages, outbox, post
+from jobs import clock, events
+from jobs.models import Job, User
+from runs import messages, outbox, post, subjects
 from runs.faults import fault
 from runs.messages import Kind
 from runs.models import Channel, Delivery, Message
@@ -229,10 +229,15 @@ def _message(row: Message, job: Job | None) -> messages.Message:
     )
 
 
-def retry(channel: Channel) -> int:
+@transaction.atomic
+def retry(channel: Channel, *, by: User | None = None) -> int:
     """Try anew, at once, what was given up or waits for another try; how many sendings."""
     again = Delivery.objects.filter(channel=channel, sent_at=None, is_test=False)
-    return again.update(next_at=Now(), given_up_at=None, tries=0, created_at=Now())
+    count = again.update(next_at=Now(), given_up_at=None, tries=0, created_at=Now())
+    events.record(
+        "channel.retried", subjects.of_channel(channel), by=by, reason=f"{count} sendings."
+    )
+    return count
 
 
 # ── a test ───────────────────────────────────────────────────────────────────────────────
@@ -245,7 +250,7 @@ class TooManyTests(Exception):
         super().__init__(f"At most {TESTS_A_MINUTE} tests a minute. Wait a moment.")
 
 
-def send_test(channel: Channel) -> Delivery:
+def send_test(channel: Channel, *, by: User | None = None) -> Delivery:
     """Send a test now; the sending, with the answer. Raises TooManyTests."""
     with transaction.atomic():
         Channel.objects.order_by().select_for_update(no_key=True).get(id=channel.id)
@@ -253,6 +258,7 @@ def send_test(channel: Channel) -> Delivery:
             raise TooManyTests
         row = {"channel": channel, "is_test": True, "created_at": clock.now(), "tries": 1}
         sending = Delivery.objects.create(**row)
+        events.record("channel.tested", subjects.of_channel(channel), by=by)
     team = channel.team.slug if channel.team else ""
     told = [messages.Message(f"test:{sending.id}", Kind.TEST, team=team)]
     try:

@@ -16,14 +16,14 @@ from urllib.parse import quote
 
 import structlog
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from jobs import sealing, task_registry
+from jobs import events, sealing, task_registry
 from jobs.addresses import AllowList
 from jobs.models import User
 from jobs.targets import HttpTarget
-from runs import evidence
+from runs import evidence, subjects
 from runs.models import ProbeAnswer, Run
 from runs.models.review import ANSWERS
 from runs.outcomes import Kind, Outcome
@@ -55,9 +55,11 @@ def ask(run: Run, *, by: User) -> ProbeAnswer | None:
     if not probe:
         return None
     said = _by_url(run, probe["url"]) if "url" in probe else _by_task(run, probe["task"])
-    found = ProbeAnswer.objects.create(
-        run=run, key=run.key, at=Now(), answer=said.answer, detail=said.detail, by=by
-    )
+    with transaction.atomic():
+        found = ProbeAnswer.objects.create(
+            run=run, key=run.key, at=Now(), answer=said.answer, detail=said.detail, by=by
+        )
+        events.record("review.probed", subjects.of_run(run), by=by, reason=WORDS[said.answer])
     found.refresh_from_db()
     log.info("review.probed", run=str(run.id), answer=said.answer)
     return found

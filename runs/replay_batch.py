@@ -14,9 +14,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count
 from django.db.models.functions import Now
 
-from jobs import clock, editing
+from jobs import clock, editing, events
 from jobs.models import Job, User
-from runs import decisions, error_groups
+from runs import decisions, error_groups, subjects
 from runs.dead_letters import MOST, Choice
 from runs.models import Replay, ReplayItem, Run
 from runs.models.replay import NOT_OVER, Going, Result
@@ -95,6 +95,7 @@ def begin(
             choice.check(_with_items(replay, choice))
             if wants_second(sample.job, replay.count):
                 _set_asked(replay)
+            _recorded("replay.begun", replay, sample.job, by, f"{replay.count} runs. {note}")
     except IntegrityError as error:
         raise _open_one(choice.group, error) from None
     log.info("replay.begun", **told(replay), runs=replay.count)
@@ -214,8 +215,13 @@ def _locked(replay_id: UUID) -> Replay:
 def _changed(replay: Replay, event: str, by: User | None, changes: dict[str, Any]) -> Replay:
     Replay.objects.filter(id=replay.id).update(**changes)
     replay.refresh_from_db()
+    _recorded(event, replay, replay.job, by)
     log.info(event, **told(replay), by=by and by.get_username())
     return replay
+
+
+def _recorded(event: str, replay: Replay, job: Job, by: User | None, reason: str = "") -> None:
+    events.record(event, subjects.of_replay(replay, job), by=by, reason=reason.strip())
 
 
 def told(replay: Replay) -> dict[str, str]:

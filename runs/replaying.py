@@ -138,9 +138,8 @@ def _move(replay: Replay, job: Job, turn: Turn) -> None:
     gone = [run.id for run in turn.go]
     anew = {**decisions.ANEW, "serial": job.serial}
     transitions.move_dead(gone, State.CLAIMED, **anew)
-    tried = [(run.id, run.attempt) for run in turn.go]
     who: dict[str, Any] = {"note": replay.note, "by": replay.by, "second": replay.second}
-    record("replay", tried, State.CLAIMED, **who)
+    record("replay", job, turn.go, State.CLAIMED, **who)
     replay.items.filter(run_id__in=gone).update(result=Result.REPLAYED, at=Now())
     if turn.passed:
         _pass_over(replay, turn.passed)

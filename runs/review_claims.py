@@ -9,8 +9,10 @@ import structlog
 from django.db import transaction
 from django.db.models.functions import Now
 
+from jobs import events
 from jobs.instants import canonical_instant
 from jobs.models import User
+from runs import subjects
 from runs.decisions import Stale
 from runs.models import ReviewClaim, Run
 from runs.states import State
@@ -39,6 +41,7 @@ def take(run_id: UUID, *, by: User) -> ReviewClaim:
             run=run, defaults={"by": by, "at": Now(), "until": Now() + FOR}
         )
         claim.refresh_from_db()
+        events.record("review.claimed", subjects.of_run(run), by=by)
     log.info("review.claimed", run=str(run_id), by=by.get_username())
     return claim
 
@@ -46,9 +49,10 @@ def take(run_id: UUID, *, by: User) -> ReviewClaim:
 def release(run_id: UUID, *, by: User) -> None:
     """Give one's claim up; nothing happens where it ran out. Raises Claimed, Stale."""
     with transaction.atomic():
-        _in_review(run_id)
+        run = _in_review(run_id)
         refuse_others(run_id, by)
         drop(run_id)
+        events.record("review.released", subjects.of_run(run), by=by)
     log.info("review.released", run=str(run_id), by=by.get_username())
 
 

@@ -17,6 +17,7 @@ from runs import (
 )
 from runs.dashboard import (
     count_views,
+    event_views,
     export_views,
     list_views,
     many_views,
@@ -57,7 +58,10 @@ urlpatterns = [
         name="backfill-progress",
     ),
     path("backfills/<uuid:backfill_id>/stop/", backfill_views.backfill_stop, name="backfill-stop"),
-    path("audit/", audit_views.audit, name="audit"),
+    path("audit/", event_views.audit, name="audit"),
+    path("audit/firings/", audit_views.audit, name="audit-firings"),
+    path("audit/export.csv", export_views.events, {"shape": "csv"}, name="events-csv"),
+    path("audit/export.json", export_views.events, {"shape": "json"}, name="events-json"),
     path("runs/", list_views.runs, name="runs"),
     path("runs/live/", list_views.runs_live, name="runs-live"),
     path("runs/export.csv", export_views.runs, {"shape": "csv"}, name="runs-csv"),

@@ -56,6 +56,7 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-upcoming-density": {"GET": "viewer"},
     "api-run": {"GET": "viewer"},
     "api-audit": {"GET": "viewer"},
+    "api-events": {"GET": "viewer"},
     "api-audit-reports": {"GET": "viewer"},
     "api-run-receipt": {"GET": "viewer"},
     "api-receipt-key": {"GET": "viewer"},
@@ -99,7 +100,14 @@ NOW = "2026-01-01T00:00:00Z"
 NOWHERE = "api-nowhere"
 SHARED = ("api-calendars", "api-calendar", "api-calendar-preview", "api-calendar-versions")
 # What everybody with a token may ask, each of their own team.
-INDEX = ("api-index", "api-receipt-key", "api-audit", "api-overview", "api-upcoming-density")
+INDEX = (
+    "api-index",
+    "api-events",
+    "api-receipt-key",
+    "api-audit",
+    "api-overview",
+    "api-upcoming-density",
+)
 MANY = ("api-review-bulk", "api-jobs-bulk")  # by which another team acts on its own
 OWN = "api-views"  # where everybody keeps their own
 LISTS = (

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from jobs.models.asked import Asked
+from jobs.models.audit_event import AuditEvent
 from jobs.models.calendar import Calendar, CalendarVersion
 from jobs.models.due import Due
 from jobs.models.hold import Hold
@@ -11,6 +12,7 @@ from jobs.models.user import User
 
 __all__ = [
     "Asked",
+    "AuditEvent",
     "Calendar",
     "CalendarVersion",
     "Due",

@@ -10,7 +10,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from jobs.page_door import jobs_of, page, person
+from runs.dashboard import events as acts
 from runs.dashboard import exports
+from runs.dashboard.event_filter import EventFilter
 from runs.dashboard.filters import Filter
 from runs.dashboard.job_filter import JobFilter
 from runs.dashboard.newest import Reader
@@ -38,6 +40,17 @@ def runs(request: HttpRequest, shape: str) -> HttpResponseBase:
         return _back("runs", asked)
     found = exports.of_runs(Reader(person(request).id), asked.wanted)
     return _file(request, shape, "runs", exports.RUN_COLUMNS, found, asked)
+
+
+@page
+@require_GET
+def events(request: HttpRequest, shape: str) -> HttpResponseBase:
+    """Who did what, all its pages."""
+    asked = EventFilter(request.GET)
+    if not asked.is_valid():
+        return _back("audit", asked)
+    found = acts.rows(asked.applied(acts.of(person(request))))
+    return _file(request, shape, "events", acts.COLUMNS, found, asked)
 
 
 def _back(name: str, asked: Filter) -> HttpResponseBase:

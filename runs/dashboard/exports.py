@@ -97,7 +97,9 @@ def logged(lines: Iterator[str], *, what: str, by: str, query: Query) -> Iterato
 
 
 def defused(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
+    """A cell that no spreadsheet takes for a formula; a list as JSON."""
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, str) and value.startswith(_FORMULA):
         return f"'{value}"
     return value

@@ -16,9 +16,11 @@ from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
 
+from jobs import events
 from jobs.definitions import Problem
 from jobs.models import Membership, Team, User
 from jobs.roles import Act, may
+from runs import subjects
 from runs.dashboard.filters import Filter, Query, address_of
 from runs.dashboard.job_filter import JobFilter
 from runs.dashboard.run_filter import RunFilter
@@ -94,7 +96,9 @@ def save(content: Content, *, by: User) -> SavedView:
     """A new view. Raises Refused where the name is taken or there are too many, NotYours where
     the team is not theirs to share with."""
     view = SavedView(owner=by)
-    _write(view, content, by)
+    with transaction.atomic():
+        _write(view, content, by)
+        events.record("view.saved", subjects.of_view(view), by=by)
     log.info("view.saved", view=str(view.id), name=view.name, shared=_slug(view), by=_who(by))
     return view
 
@@ -103,8 +107,11 @@ def change(view: SavedView, content: Content, *, by: User) -> SavedView:
     """The view with another content. Raises as `save`, and NotYours."""
     _demand(view, by)
     before = {"name": view.name, "shared": _slug(view), "query": view.query}
-    _write(view, content, by)
-    after = {"name": view.name, "shared": _slug(view), "query": view.query}
+    with transaction.atomic():
+        _write(view, content, by)
+        after = {"name": view.name, "shared": _slug(view), "query": view.query}
+        changes = events.differences(before, after)
+        events.record("view.changed", subjects.of_view(view), by=by, changes=changes)
     log.info("view.changed", view=str(view.id), before=before, after=after, by=_who(by))
     return view
 
@@ -113,16 +120,21 @@ def delete(view: SavedView, *, by: User) -> None:
     """The view gone, for everybody who saw it. Raises NotYours."""
     _demand(view, by)
     told = {"view": str(view.id), "name": view.name, "shared": _slug(view)}
-    view.delete()
+    with transaction.atomic():
+        events.record("view.deleted", subjects.of_view(view), by=by)
+        view.delete()
     log.info("view.deleted", **told, by=_who(by))
 
 
 def begin_with(view: SavedView | None, *, by: User) -> None:
     """The person begins with this view from now on; None: with the first page."""
-    if view is None:
-        HomeView.objects.filter(user=by).delete()
-    else:
-        HomeView.objects.update_or_create(user=by, defaults={"view": view})
+    with transaction.atomic():
+        if view is None:
+            HomeView.objects.filter(user=by).delete()
+        else:
+            HomeView.objects.update_or_create(user=by, defaults={"view": view})
+        name = view.name if view else "the first page"
+        events.record("person.begins_with", events.of_person(by), by=by, reason=name)
     log.info("view.begun_with", view=str(view.id) if view else None, by=_who(by))
 
 

@@ -11,13 +11,15 @@ from django import template
 from jobs import clock
 from jobs.models import Job, Team
 from runs import messages
-from runs.dashboard import activity, month, why
+from runs.dashboard import activity, events, month, why
 from runs.dashboard.activity import Activity
 from runs.dashboard.why import Why
 from runs.messages import Kind
 from runs.models import Channel
 
 Told = tuple[Channel, list[str]]
+
+LAST_ACTS = 30
 
 register = template.Library()
 
@@ -44,6 +46,13 @@ def hears(job: Job | None, teams: Mapping[str, Team]) -> list[tuple[Team, list[T
         labels = [messages.WORDS[Kind(kind)].label for kind in channel.kinds]
         rows.setdefault(channel.team_id, []).append((channel, labels))
     return [(team, rows.get(team.id, [])) for team in asked]
+
+
+@register.simple_tag(takes_context=True)
+def acts_on(context: Any, job: Job) -> list[events.Shown]:
+    """The last acts on the job and its runs, of those that this person may read."""
+    rows = events.of(context["request"].user).filter(job_id=job.id)
+    return events.shown(list(rows[:LAST_ACTS]))
 
 
 @register.simple_tag(takes_context=True)

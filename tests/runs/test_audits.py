@@ -60,23 +60,23 @@ def test_audits_are_kept_as_long_as_runs(team: Team) -> None:
 
 
 def test_the_page_names_each_gap_with_its_job(browser: Browser, team: Team) -> None:
-    assert "no audit yet" in browser.get("/audit/").words
+    assert "no audit yet" in browser.get("/audit/firings/").words
     missing = with_a_gap()
     audits.kept(clock.now() - timedelta(hours=3))
-    page = browser.get("/audit/")
+    page = browser.get("/audit/firings/")
     (job,) = {run.job_id for run in Run.objects.all()}
     assert missing in page.words
     assert page.all("a", href=f"/jobs/{job}/")
     last = AuditReport.objects.get()
-    assert "no earlier audits" in browser.get(f"/audit/?before={last.id}").words
-    assert browser.get("/audit/?before=x").status == 200
+    assert "no earlier audits" in browser.get(f"/audit/firings/?before={last.id}").words
+    assert browser.get("/audit/firings/?before=x").status == 200
 
 
 def test_another_teams_audits_are_not_there(team: Team) -> None:
     with_a_gap()
     audits.kept(clock.now() - timedelta(hours=3))
     outsider = make.outsider()
-    assert "missing" not in Browser(outsider).get("/audit/").words
+    assert "missing" not in Browser(outsider).get("/audit/firings/").words
     answer = Api.of(make.team("elsewhere"), outsider).get("audit/reports/")
     assert [row["team"] for row in answer.body["results"]] in ([], ["elsewhere"])
 

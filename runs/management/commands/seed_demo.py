@@ -7,7 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from jobs import whence
 from jobs.definitions import DefinitionError
+from jobs.whence import Whence
 from runs import demo
 from runs.demo import Demo
 
@@ -27,7 +29,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, username: str, target_url: str, **options: Any) -> None:
         password, token = _secret("ONEBEAT_DEMO_PASSWORD"), _secret("ONEBEAT_DEMO_TOKEN")
         try:
-            demo.seed(Demo(username, password, token, target_url))
+            with whence.bound(Whence(whence.COMMAND)):
+                demo.seed(Demo(username, password, token, target_url))
         except DefinitionError as error:
             raise CommandError(str(error), returncode=_REFUSED) from None
 

@@ -122,7 +122,7 @@ def would_change(job: Job, definition: Definition) -> dict[str, Any]:
     DefinitionError for a mask with nothing behind it."""
     edited, before = copy(job), stored.shape(job)
     _apply(edited, definition, definition.calendar_use, old_target=job.target)
-    return _changes(before, stored.shape(edited))
+    return dict(events.differences(before, stored.shape(edited)))
 
 
 def pause(job_id: UUID, pause: Pause, *, by: User | None, seen: int | None = None) -> Job:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobs.events import Subject
 from jobs.instants import canonical_instant
 from jobs.models import Job
-from runs.models import Backfill, Channel, Replay, Run, SavedView
+from runs.models import Backfill, Channel, Replay, Run, SavedView, Trial
 
 
 def of_run(run: Run, job: Job | None = None) -> Subject:
@@ -35,3 +35,8 @@ def of_replay(replay: Replay, job: Job) -> Subject:
 def of_view(view: SavedView) -> Subject:
     """A saved view: the team's, or its owner's."""
     return Subject("view", view.id, view.name, view.team_id)
+
+
+def of_trial(trial: Trial) -> Subject:
+    """A test request, named by the job whose target it calls."""
+    return Subject("trial", trial.id, trial.job_name, trial.team_id, job_id=trial.job_id)

@@ -18,10 +18,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from jobs import clock, holds, sealing, targets
+from jobs import clock, events, holds, sealing, targets
 from jobs.models import Job, Team, User
 from jobs.targets import HttpTarget, TargetError
-from runs import asked_of_target, calls, outcomes, snapshots
+from runs import asked_of_target, calls, outcomes, snapshots, subjects
 from runs.asked_of_target import Request
 from runs.by_hand import Held
 from runs.models import Trial
@@ -205,6 +205,7 @@ def _recorded(asked: Asked, by: User) -> tuple[Trial, bool]:
             refusal_codes=asked.refusal_codes,
             follow_redirects=asked.follow_redirects,
         )
+        events.record("trial.sent", subjects.of_trial(made), by=by)
     return made, True
 
 

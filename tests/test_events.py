@@ -23,6 +23,8 @@ from runs.dashboard.event_words import VERBS
 from runs.models import Replay, Run
 from runs.models.replay import Going
 from runs.states import State
+from runs.targets import http
+from runs.targets.prepared import NotSent
 from tests import make
 from tests import test_access_matrix as matrix
 from tests import test_pages_access as pages
@@ -32,6 +34,16 @@ from tests.runs.histories import aged
 
 pytestmark = pytest.mark.django_db
 ID = "a-request-with-an-id"
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever would call a target, or a probe, is told that it cannot be reached."""
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise NotSent("This is a test.")
+
+    monkeypatch.setattr(http, "prepare", refused)
 
 
 def newest() -> int:
@@ -149,6 +161,9 @@ FORMS: dict[str, Form] = {
     "jobs-many": lambda job, run: {"do": "pause", "jobs": str(job.id), **NOTE},
     "job-new": lambda job, run: typed(name="new"),
     "job-edit": lambda job, run: {**typed(name="edited"), "version": str(job.version)},
+    "job-test": lambda job, run: {"confirmed": job.name},
+    "job-test-typed": lambda job, run: {**typed(), "send": "1"},
+    "trial": lambda job, run: {"confirmed": job.name},
     "job-skip": lambda job, run: {"count": "1", **NOTE},
     "job-delete": lambda job, run: {"name": job.name},
     "calendar-new": lambda job, run: {"name": "other", "weekdays": ["mon"], "days_off": ""},

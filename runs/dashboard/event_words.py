@@ -11,6 +11,7 @@ VERBS = {
     "job.deleted": "deleted",
     "job.secret_renewed": "renewed the signing secret of",
     "run.by_hand": "ran by hand",
+    "trial.sent": "sent a test request to the target of",
     "run.happened": "decided that it happened:",
     "run.run_again": "decided to run again",
     "run.close": "closed",
@@ -62,6 +63,7 @@ VERBS = {
 KINDS = {
     "job": "Job",
     "run": "Run",
+    "trial": "Test request",
     "replay": "Replay",
     "backfill": "Backfill",
     "hold": "Hold",

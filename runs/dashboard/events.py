@@ -15,7 +15,7 @@ from jobs.api_shapes import instant
 from jobs.models import AuditEvent, Calendar, Hold, Job, User
 from jobs.version_lines import Line
 from runs.dashboard import event_words
-from runs.models import Backfill, Channel, Replay, Run, SavedView
+from runs.models import Backfill, Channel, Replay, Run, SavedView, Trial
 
 COLUMNS = (
     *("id", "at", "team", "who", "verb", "kind", "object", "name", "changes", "reason"),
@@ -28,6 +28,7 @@ _AT_ONCE = 500
 _PAGES: dict[str, tuple[str, Callable[[], QuerySet[Any]]]] = {
     "job": ("job", lambda: Job.objects.filter(deleted_at=None)),
     "run": ("run", lambda: Run.objects.filter(job__deleted_at=None)),
+    "trial": ("trial", lambda: Trial.objects.all()),
     "replay": ("replay", lambda: Replay.objects.all()),
     "backfill": ("backfill", lambda: Backfill.objects.filter(job__deleted_at=None)),
     "hold": ("hold", lambda: Hold.objects.all()),

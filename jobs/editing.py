@@ -81,7 +81,6 @@ def register(
         _store(job, began, by=by, before={})
         _move_due(job, None, now)
         _recorded(job, "job.registered", by=by)
-    log.info("job.registered", job=str(job.id), team=team.slug, by=_who(by))
     return job
 
 
@@ -113,7 +112,6 @@ def edit(
             _store(job, began, by=by, before=before)
             _move_due(job, due, now)
             _recorded(job, "job.edited", by=by, before=before)
-            log.info("job.edited", job=str(job.id), version=job.version, by=_who(by))
     return job
 
 
@@ -148,7 +146,6 @@ def skip_next(job_id: UUID, count: int, *, reason: str, by: User | None) -> Job:
         if stored.shape(job) != before:
             _store(job, now, by=by, before=before)
             _recorded(job, "job.skips", by=by, before=before, reason=job.skip_reason)
-            log.info("job.skips", job=str(job.id), moments=count, by=_who(by))
     return job
 
 
@@ -164,7 +161,6 @@ def delete(job_id: UUID, *, by: User | None, mirror: bool = False) -> None:
         job.periodic_task_id = None
         _store(job, now, by=by, before=before)
         _move_due(job, due, now)
-    log.info("job.deleted", job=str(job_id), by=_who(by))
 
 
 def due_at(job: Job) -> tuple[datetime | None, str | None]:
@@ -194,7 +190,6 @@ def _set_pause(job_id: UUID, pause: Pause | None, *, by: User | None, seen: int 
             _move_due(job, due, now)
             what = "job.paused" if pause else "job.resumed"
             _recorded(job, what, by=by, before=before, reason=job.paused_reason)
-            log.info(what, job=str(job.id), by=_who(by))
     return job
 
 
@@ -272,10 +267,13 @@ def _store(job: Job, began: datetime, *, by: User | None, before: dict[str, Any]
     )
 
 
-def _recorded(job: Job, what: str, *, before: dict[str, Any] | None = None, **said: Any) -> None:
+def _recorded(
+    job: Job, what: str, *, by: User | None, before: dict[str, Any] | None = None, reason: str = ""
+) -> None:
     changes = {} if before is None else events.differences(before, stored.shape(job))
     if not job.mirrored:  # whoever changed the row that it mirrors is on record with that
-        events.record(what, events.of_job(job), changes=changes, **said)
+        events.record(what, events.of_job(job), by=by, reason=reason, changes=changes)
+    log.info(what, job=str(job.id), version=job.version, by=by and by.get_username())
 
 
 def _move_due(job: Job, due: Due | None, now: datetime) -> None:
@@ -288,10 +286,6 @@ def _move_due(job: Job, due: Due | None, now: datetime) -> None:
         Due.objects.update_or_create(job=job, defaults={"shard": shard_of(job.id), "at": at})
     elif due is not None:
         due.delete()
-
-
-def _who(by: User | None) -> str | None:
-    return by.get_username() if by else None
 
 
 @contextmanager

@@ -19,6 +19,7 @@
 | EMAIL_URL | smtp+tls://user:password@host:587, smtps://, smtp:// or console: | no mail |
 | ONEBEAT_MAIL_FROM | whom mail comes from | onebeat@localhost |
 | ONEBEAT_WATCHDOG_URL, _EVERY | what is called while all is well; each so many seconds | none, 60 |
+| ONEBEAT_POLLS | how often a minute one person's pages may ask for news | 600 |
 | ONEBEAT_SWEEP, ONEBEAT_RESEND | seconds: the rescue's interval, the first resend | 2, 15 |
 | ONEBEAT_FAULTS | points at which tests strike the process (runs/faults.py) | none |
 """
@@ -69,6 +70,7 @@ KEEP_RUNS_DAYS = env.int("ONEBEAT_KEEP_RUNS_DAYS", 90)
 URL = mail.address(env.str("ONEBEAT_URL", ""))
 WATCHDOG_URL = mail.watchdog(env.str("ONEBEAT_WATCHDOG_URL", ""))
 WATCHDOG_EVERY = env.int("ONEBEAT_WATCHDOG_EVERY", 60, validate=validate.Range(min=1, max=3600))
+POLLS = env.int("ONEBEAT_POLLS", 600, validate=validate.Range(min=60))  # a minute, by one person
 REQUEST_BODY_LIMIT = 256 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = REQUEST_BODY_LIMIT
 

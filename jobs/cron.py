@@ -108,7 +108,7 @@ def normalise(expression: object) -> str:
     return " ".join(expression.split())
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)
 def parse(expression: str) -> Pattern:
     """The pattern of an expression. Raises ScheduleError (field `cron`)."""
     return _Reader(expression).pattern(fields(expression))

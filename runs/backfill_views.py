@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from jobs import editing
 from jobs.definitions import DefinitionError
 from jobs.models import Job
-from jobs.page_door import acts, demand, fragment, job_for, page, person
+from jobs.page_door import acts, demand, job_for, page, person
 from jobs.roles import Act
 from jobs.schedule_errors import ScheduleError
 from runs import backfill, backfill_range
@@ -46,7 +46,7 @@ def backfill_page(request: HttpRequest, backfill_id: UUID) -> HttpResponse:
     return render(request, "runs/backfill.html", context)
 
 
-@fragment
+@polling.poll
 @require_GET
 def backfill_progress(request: HttpRequest, backfill_id: UUID) -> HttpResponse:
     """The part of that page that changes."""

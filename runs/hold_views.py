@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from jobs import clock, holds
 from jobs.models import Hold, Job, Team
-from jobs.page_door import acts, fragment, jobs_of, page, person
+from jobs.page_door import acts, jobs_of, page, person
 from jobs.roles import Act
 from runs import letting_go
 from runs.dashboard import polling
@@ -50,7 +50,7 @@ def all_holds(request: HttpRequest) -> HttpResponse:
     return _holds_page(request, form, status=422)
 
 
-@fragment
+@polling.poll
 @require_GET
 def holds_live(request: HttpRequest) -> HttpResponse:
     """The part of that page that changes: those that are on."""

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from jobs import editing, paging
 from jobs.models import Team
-from jobs.page_door import acts, demand, fragment, page, person
+from jobs.page_door import acts, demand, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
 from runs import dead_letters, replay_batch
@@ -39,7 +39,7 @@ def all_groups(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/dead_letters.html", context)
 
 
-@fragment
+@polling.poll
 @require_GET
 def groups_live(request: HttpRequest) -> HttpResponse:
     """The part of that page that changes."""
@@ -55,7 +55,7 @@ def one_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
     return render(request, "runs/dead_group.html", {**context, "earlier": replays[:_EARLIER]})
 
 
-@fragment
+@polling.poll
 @require_GET
 def group_live(request: HttpRequest, group_id: UUID) -> HttpResponse:
     """The part of that page that changes: its runs."""
@@ -127,7 +127,7 @@ def one_replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
     return render(request, "runs/replay.html", context)
 
 
-@fragment
+@polling.poll
 @require_GET
 def replay_progress(request: HttpRequest, replay_id: UUID) -> HttpResponse:
     """The part of that page that changes."""

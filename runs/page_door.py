@@ -13,12 +13,17 @@ from runs.models import Run
 from runs.models.run import RunQuerySet
 
 # What a list shows of a run and its job: not the snapshot, the widest column of the widest table.
-_LISTED = (
+_OF_RUN = (
     *("id", "key", "due_at", "skipped_until", "skipped_count", "state", "effect", "review_class"),
     *("reason", "blocked_by", "origin", "idempotent", "attempt", "failures", "max_attempts"),
     *("created_at", "started_at", "finished_at", "review_at", "error_group", "died_at"),
+)
+_LISTED = (
+    *_OF_RUN,
     *("job__name", "job__schedule", "job__deleted_at", "job__runbook", "job__team__slug"),
 )
+# What tells whether a row of a list differs: an edit of a job makes a version.
+SEEN = (*_OF_RUN, "job__name", "job__version", "job__deleted_at", "job__team__slug")
 
 
 def runs_of(request: HttpRequest) -> RunQuerySet:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from jobs.models import Team
-from jobs.page_door import demand, fragment, page, person
+from jobs.page_door import demand, page, person
 from jobs.roles import Act
 from runs import (
     approvals,
@@ -51,7 +51,7 @@ def queue(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/review.html", {**shown, "together": together})
 
 
-@fragment
+@polling.poll
 @require_GET
 def queue_live(request: HttpRequest) -> HttpResponse:
     """The part of that page that changes."""
@@ -82,7 +82,7 @@ def item_page(
     return render(request, "runs/review_item.html", context, status=status)
 
 
-@fragment
+@polling.poll
 @require_GET
 def item_news(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """What has become of one while its page stands open: who has it, who was faster."""
@@ -91,7 +91,7 @@ def item_news(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return polling.answer(request, "runs/_review_news.html", {**news, "news": news})
 
 
-@fragment
+@polling.poll
 @require_GET
 def item_others(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """What waits beside it, as it is by now."""

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from jobs import clock
-from jobs.page_door import acts, fragment, job_for, page
+from jobs.page_door import acts, job_for, page
 from jobs.roles import Act
 from jobs.targets import TargetError, load, masked
 from runs import review_queue, review_shown, run_again, story
@@ -31,7 +31,7 @@ def more(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/more.html")
 
 
-@fragment
+@polling.poll
 @require_GET
 def job_runs(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """The newest runs of a job, for its page."""
@@ -49,7 +49,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     return run_page(request, run_for(request, run_id))
 
 
-@fragment
+@polling.poll
 @require_GET
 def run_live(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """The part of that page that changes."""

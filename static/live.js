@@ -5,14 +5,14 @@
   const control = document.getElementById("live");
   const said = document.getElementById("live-said");
   const button = document.getElementById("live-pause");
-  const known = new WeakMap(); // region → { timer, failures, at }
+  const known = new WeakMap(); // region → { timer, failures, at, until }
   let paused = false;
   let active = Date.now();
 
   const regions = () => [...document.querySelectorAll("[data-live]")];
   const seen = () => regions().filter((region) => !("quiet" in region.dataset));
   const state = (region) => {
-    if (!known.has(region)) known.set(region, { failures: 0, at: Date.now() });
+    if (!known.has(region)) known.set(region, { failures: 0, at: Date.now(), until: 0 });
     return known.get(region);
   };
   const idle = () => Date.now() - active > IDLE_AFTER;
@@ -34,7 +34,8 @@
   const wait = (region) => {
     const wanted = Number(region.dataset.live) * 1000;
     const slowed = idle() ? Math.max(wanted, SLOWEST) : Math.max(wanted, Math.min(wanted * 2 ** state(region).failures, SLOWEST));
-    return slowed * (0.8 + Math.random() * 0.4); // not all pages at the same moment
+    const soonest = state(region).until - Date.now(); // as the server has said
+    return Math.max(slowed, soonest * 1.25) * (0.8 + Math.random() * 0.4); // not all pages at the same moment
   };
   const plan = (region) => {
     clearTimeout(state(region).timer);
@@ -43,7 +44,7 @@
   };
   const poll = (region) => {
     if (!region.isConnected || document.hidden) return;
-    if (!held(region)) window.htmx.trigger(region, "poll");
+    if (!held(region) && Date.now() >= state(region).until) window.htmx.trigger(region, "poll");
     plan(region);
   };
   const pollAll = () => regions().forEach(poll);
@@ -80,9 +81,9 @@
   document.addEventListener("htmx:after:request", (event) => {
     const region = of(event);
     if (!isRegion(region)) return;
-    const good = [200, 304].includes(event.detail.ctx.response.status);
-    if (good) Object.assign(state(region), { failures: 0, at: Date.now() });
-    else state(region).failures += 1;
+    const { status, headers } = event.detail.ctx.response;
+    if ([200, 304].includes(status)) Object.assign(state(region), { failures: 0, at: Date.now() });
+    else Object.assign(state(region), { failures: state(region).failures + 1, until: Date.now() + 1000 * (Number(headers.get("Retry-After")) || 0) });
     plan(region);
     show();
   });

@@ -93,6 +93,15 @@ class Job(models.Model):
         ordering = ("name",)
         indexes = (
             models.Index(
+                fields=("name", "id"), condition=models.Q(deleted_at=None), name="jobs_by_name"
+            ),
+            # How all of them stand is counted along this, without their wide rows.
+            models.Index(
+                fields=("team", "paused", "id"),
+                condition=models.Q(deleted_at=None),
+                name="jobs_as_they_stand",
+            ),
+            models.Index(
                 fields=("zone_data",),
                 condition=models.Q(deleted_at=None) & ~models.Q(zone_data=""),
                 name="jobs_by_zone_data",

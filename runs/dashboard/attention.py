@@ -73,7 +73,7 @@ def _late(runs: QuerySet[Run], jobs: QuerySet[Job]) -> Iterator[Line]:
     for due in unclaimed.select_related("job__team").order_by("at")[:EACH]:
         late = (f"due-{due.job_id}", "waiting", "Late", due.job, "No beat has claimed it.", due.at)
         yield Line(*late, "Open", reverse("job", args=[due.job_id]))
-    for run in conditions.late_runs(runs).order_by("due_at", "id")[:EACH]:
+    for run in conditions.late_of(runs).order_by("due_at", "id")[:EACH]:
         what = run.reason or "No worker has started it."
         about = (f"run-{run.id}", "waiting", "Late", run.job, what, run.due_at)
         yield Line(*about, "Open", reverse("run", args=[run.id]))

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from django.db.models import (
     DateTimeField,
     DurationField,
-    Exists,
     ExpressionWrapper,
     F,
     OuterRef,
@@ -21,32 +20,57 @@ from django.db.models import (
     Subquery,
     Value,
 )
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Greatest, Now
-from django.db.models.lookups import LessThan
+from django.db.models.lookups import IsNull, LessThan
 
 from jobs.models import Due, Hold
-from runs.models import Run
+from runs.models import Run, Tried
 from runs.states import State
 
 OUTCOMES = (State.SUCCEEDED, State.CLOSED, State.DEAD, State.REVIEW)  # the runs that tell
-BAD = (State.DEAD, State.REVIEW)
+_FENCE = 1_000_000  # of a subquery: more than there are; it is worked out by itself
 _UNFINISHED = (State.REVIEW, State.DEAD, State.RETRYING)
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
+# Of each job the newest run that is bad, unless a good one has come after it. Bad ones are few,
+# and one probe of `runs_of_a_job` each says the rest.
+_FAILING = """
+select bad.job_id
+  from (select distinct on (job_id) job_id, id
+          from (select job_id, id from runs_run where state = 'REVIEW'
+                union all
+                select job_id, id from runs_run where state = 'DEAD') each
+         order by job_id, id desc) bad
+ where (select o.state from runs_run o
+         where o.job_id = bad.job_id and o.id > bad.id and o.state in ('SUCCEEDED', 'CLOSED')
+         order by o.id desc limit 1) is null
+"""
+
+
 def failing(jobs: Rows) -> Rows:
     """The jobs whose newest run with an outcome died or is in review. What a person closed since,
     or what has succeeded since, tells otherwise."""
-    found: Rows = with_outcome(jobs).filter(outcome__in=BAD)
+    found: Rows = jobs.filter(is_failing())
     return found
 
 
-def with_outcome(jobs: Rows) -> Rows:
-    """The jobs, each with the state of its newest run that has an `outcome`; None before that."""
+def is_failing() -> Q:
+    """The same, of a job."""
+    return Q(id__in=RawSQL(_FAILING, ()))  # noqa: S611 (our own words)
+
+
+def is_new() -> Q:
+    """Of a job: no run of it has had an outcome yet, so far as one is kept."""
     newest = Run.objects.filter(job=OuterRef("pk"), state__in=OUTCOMES).order_by("-id")
-    found: Rows = jobs.annotate(outcome=Subquery(newest.values("state")[:1]))
-    return found
+    return Q(IsNull(Subquery(newest.values("state")[:1]), True))
+
+
+def is_known_as_tried() -> Q:
+    """Of a job: that it is not new has been found out before."""
+    return Q(id__in=Tried.objects.values("job_id"))
 
 
 def late(jobs: Rows) -> Rows:
@@ -72,6 +96,14 @@ def late_runs(runs: Rows) -> Rows:
     return found
 
 
+def late_of(runs: Rows) -> Rows:
+    """Those of these runs that are late. Which are is found first, by the indexes on what has not
+    started, and then whose they are: the other way round each job would be asked."""
+    ids = late_runs(Run.objects.all()).order_by().values("id")
+    found: Rows = runs.filter(id__in=ids[:_FENCE])
+    return found
+
+
 def overdue(dues: Rows) -> Rows:
     """The moments so long behind that no beat has claimed; the end of a pause is none."""
     found: Rows = dues.filter(job__paused=False, at__lt=Now()).filter(_past(F("at")))
@@ -86,10 +118,11 @@ def rests() -> Q:
     return found
 
 
-def held() -> Exists:
-    """Of a job: a hold of its team, or of the whole installation, is on."""
-    on = Hold.objects.filter(ended_at=None)
-    return Exists(on.filter(Q(team=None) | Q(team=OuterRef("team"))))
+def held() -> Q:
+    """Of a job: a hold of its team, or of the whole installation, is on. There are few, and often
+    none: they are looked up first."""
+    on = list(Hold.objects.filter(ended_at=None).values_list("team_id", flat=True))
+    return Q(pk__isnull=False) if None in on else Q(team__in=on)
 
 
 def _past(moment: Any) -> LessThan:

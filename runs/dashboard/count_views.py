@@ -5,13 +5,13 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from jobs.page_door import fragment, person
+from jobs.page_door import person
 from runs.dashboard import polling
 from runs.states import State
 from runs.templatetags.states import resting
 
 
-@fragment
+@polling.poll
 @require_GET
 def counts(request: HttpRequest) -> HttpResponse:
     """The numbers in review and among the dead letters, for the poll of every page."""

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
+from itertools import compress
+from operator import and_
 
 from jobs import schedules, zones
 from jobs.clock_changes import WallClock
@@ -38,7 +40,7 @@ class Minutes:
     cut: bool = False
     _singles: Counter[int] = field(default_factory=Counter)  # minute → moments
     _days: Counter[tuple[Starts, Times]] = field(default_factory=Counter)  # midnights → jobs
-    _zones: dict[str, tuple[LocalDay, ...]] = field(default_factory=dict)
+    _zones: dict[str, _Zone] = field(default_factory=dict)
     _steps: Counter[tuple[int, int]] = field(default_factory=Counter)  # first, step → jobs
 
     @property
@@ -89,25 +91,51 @@ class Minutes:
                 self._walk([moment] if self.start <= moment < self.end else [], jobs)
 
     def _lay_cron(self, schedule: Cron, jobs: int) -> None:
-        zone = schedule.timezone
-        if zone not in self._zones:
-            self._zones[zone] = local_days(self.start, self.end, zone)
-        pattern, days = WallClock.of(schedule).pattern, self._zones[zone]
-        midnights = tuple(
-            (day.start - self.start) // _MINUTE
-            for day in days
-            if day.plain and comes_on(pattern, day.date)
-        )
+        zone = self._zone(schedule.timezone)
+        comes = _days_with(schedule, zone.first, len(zone.midnights))
+        midnights = tuple(compress(zone.midnights, map(and_, comes, zone.plain)))
+        pattern = WallClock.of(schedule).pattern
         self._days[midnights, (pattern.minutes, pattern.hours)] += jobs
-        for day in days:
-            if not day.plain:
-                inside = max(day.start, self.start), min(day.end, self.end)
-                self._walk(_between(schedule, *inside), jobs)
+        for day in zone.others:
+            inside = max(day.start, self.start), min(day.end, self.end)
+            self._walk(_between(schedule, *inside), jobs)
+
+    def _zone(self, name: str) -> _Zone:
+        if name not in self._zones:
+            self._zones[name] = _Zone.of(local_days(self.start, self.end, name), self.start)
+        return self._zones[name]
 
     def _walk(self, moments: Sequence[datetime], jobs: int) -> None:
         self.cut = self.cut or len(moments) > MOST_WALKED
         for moment in moments[:MOST_WALKED]:
             self._singles[(moment - self.start) // _MINUTE] += jobs
+
+
+@dataclass(frozen=True)
+class _Zone:
+    """The days of a zone: the first, when each begins, in minutes from the start, which of them
+    are plain, and the others."""
+
+    first: date
+    midnights: tuple[int, ...]
+    plain: tuple[bool, ...]
+    others: tuple[LocalDay, ...]
+
+    @classmethod
+    def of(cls, days: Sequence[LocalDay], start: datetime) -> _Zone:
+        return cls(
+            first=days[0].date,
+            midnights=tuple((day.start - start) // _MINUTE for day in days),
+            plain=tuple(day.plain for day in days),
+            others=tuple(day for day in days if not day.plain),
+        )
+
+
+@lru_cache(maxsize=16_384)
+def _days_with(schedule: Cron, first: date, count: int) -> tuple[bool, ...]:
+    """On which of so many days the times of a pattern come."""
+    pattern = WallClock.of(schedule).pattern
+    return tuple(comes_on(pattern, first + place * _DAY) for place in range(count))
 
 
 def _places(midnights: Starts, times: Times, length: int) -> Iterator[int]:

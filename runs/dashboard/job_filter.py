@@ -21,16 +21,11 @@ _WAYS = {"name": "ascending", "next_due": "ascending", "last_run": "descending"}
 _MOST_AHEAD = 366 * 86_400  # seconds
 
 
-def _is_failing() -> Q:
-    resting = Job.objects.filter(conditions.rests()).order_by()
-    return Q(id__in=conditions.failing(resting).values("id"))
-
-
 _STATES: dict[str, tuple[str, Callable[[], Q]]] = {
     "active": ("Active", lambda: Q(paused=False, due__isnull=False)),
     "paused": ("Paused", lambda: Q(paused=True)),
     "finished": ("Finished", lambda: Q(paused=False, due__isnull=True)),
-    "failing": ("Failing", _is_failing),
+    "failing": ("Failing", conditions.is_failing),
     "late": ("Late", conditions.is_late),
 }
 _KINDS = {

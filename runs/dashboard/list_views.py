@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from jobs import paging
 from jobs.models import Job, JobVersion, Team
-from jobs.page_door import fragment, jobs_of, page, person
+from jobs.page_door import jobs_of, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
 from runs import members
@@ -21,7 +22,8 @@ from runs.dashboard.filters import Filter, address_of
 from runs.dashboard.job_filter import JobFilter
 from runs.dashboard.newest import Reader
 from runs.dashboard.run_filter import RunFilter
-from runs.page_door import address, listed
+from runs.models.run import RunQuerySet
+from runs.page_door import SEEN, address, listed
 
 SIZE = 50  # rows of a page
 MOST_FRESH = 99  # new runs are counted as far as this
@@ -54,37 +56,57 @@ def runs(request: HttpRequest) -> HttpResponse:
     """The runs of this person's teams, newest first."""
     asked = RunFilter(request.GET, slugs=slugs(request))
     by_error = {k: v for k, v in asked.narrowing.items() if k in ("q", "team")}
-    context = {**_run_rows(request, asked), "by_error": address_of(by_error)}
+    context = {**_run_rows(_Look(request, asked)), "by_error": address_of(by_error)}
     return render(request, "dashboard/runs.html", {**context, **_tabs(request, "runs", asked)})
 
 
-@fragment
+@polling.poll
 @require_GET
 def runs_live(request: HttpRequest) -> HttpResponse:
     """The rows of that page as they are by now. None is put in under the pointer: `top` is the
     newest that the page shows, and how many have come since is said above."""
-    asked = RunFilter(request.GET, slugs=slugs(request))
-    return polling.answer(request, "dashboard/_run_rows.html", _run_rows(request, asked))
+    look = _Look(request, RunFilter(request.GET, slugs=slugs(request)))
+    return polling.answer_with(
+        request, "dashboard/_run_rows.html", look.tag, lambda: _run_rows(look)
+    )
 
 
-def _run_rows(request: HttpRequest, asked: RunFilter) -> dict[str, Any]:
-    later = request.GET.get("cursor")
-    top = None if later else _id(request.GET.get("top", ""))
-    found = _runs(request, asked, top)
-    shown = list(listed(request).filter(id__in=found[:SIZE]))
+class _Look:
+    """What the rows of the page of runs are by now, and no more than tells whether they differ."""
+
+    def __init__(self, request: HttpRequest, asked: RunFilter) -> None:
+        self.request, self.asked = request, asked
+        self.later = bool(request.GET.get("cursor"))
+        self.top = None if self.later else _id(request.GET.get("top", ""))
+        self.found = _runs(request, asked, self.top)
+        self.fresh = _fresh(request, asked, self.top) if self.top else 0
+
+    @property
+    def shown(self) -> RunQuerySet:
+        return listed(self.request).filter(id__in=self.found[:SIZE])
+
+    @cached_property
+    def tag(self) -> str:
+        """A cursor is another one each second, and is left out."""
+        seen = [list(self.shown.values_list(*SEEN)), len(self.found) > SIZE, self.fresh]
+        return polling.tag_of(self.request, seen)
+
+
+def _run_rows(look: _Look) -> dict[str, Any]:
+    request, found, asked = look.request, look.found, look.asked
+    shown = list(look.shown)
     more = paging.cursor({"id": found[SIZE - 1]}, _BY_BIRTH) if len(found) > SIZE else None
     context = {
         "runs": shown,
         "more": address(request, cursor=more, top="") if more else None,
-        "first": asked.address if later else None,
-        "fresh": _fresh(request, asked, top) if top else 0,
+        "first": asked.address if look.later else None,
+        "fresh": look.fresh,
         "filter": asked,
         "file_most": f"{exports.MOST:,}",
     }
-    seen = [shown, more is None, context["fresh"]]  # a cursor is another one each second
-    region = polling.region(request, "runs-live", context, seen=seen)
-    if shown and not later:
-        region["live_url"] = reverse("runs-live") + address(request, top=top or found[0])
+    region = polling.region(request, "runs-live", context, tag=look.tag)
+    if shown and not look.later:
+        region["live_url"] = reverse("runs-live") + address(request, top=look.top or found[0])
     return region
 
 

@@ -49,7 +49,7 @@ class Reader:
 
 def summary(reader: Reader) -> dict[str, Any]:
     """Is anything wrong, and six numbers."""
-    found = standing.of(reader.teams, Job.objects.filter(team__in=reader.teams, deleted_at=None))
+    found = standing.of(reader.teams)
     held = Hold.objects.where(reader.user.id).filter(ended_at=None).exists()
     may_register = Team.objects.where(reader.user.id, Act.EDIT).exists()
     few = found.jobs.total <= _FEW_JOBS and bool(reader.teams)
@@ -83,7 +83,7 @@ class Part:
 def counted(reader: Reader, length: str = USUAL) -> dict[str, Any]:
     """What was due of late, and what has become of it; `length`: of the window."""
     window = windows.ending(LENGTHS.get(length, LENGTHS[USUAL]), reader.now)
-    found = numbers.count(reader.teams, window)
+    found = numbers.lately(reader.teams, window, reader.now)
     steps = bars.steps(window.starts, found.steps)
     return {
         "numbers": found,

@@ -74,6 +74,7 @@ def _window(found: Numbers) -> dict[str, Any]:
         "name": window.length.name,
         "since": instant(window.since),
         "until": instant(window.until),
+        "counted_at": instant(found.at),
         **counted,
         **(dict.fromkeys(found.parts) if found.more else found.parts),
         "missed": None if found.more else found.missed,

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from jobs.models import Team
-from jobs.page_door import demand, fragment, page, person
+from jobs.page_door import demand, page, person
 from jobs.roles import Act
 from runs.dashboard import first_steps, load, polling
 from runs.dashboard.overview import REGIONS, Reader
@@ -33,7 +33,7 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/overview.html", context)
 
 
-@fragment
+@polling.poll
 @require_GET
 def region(request: HttpRequest, name: str) -> HttpResponse:
     """One region of the page, for its poll."""
@@ -49,7 +49,7 @@ def _shown(request: HttpRequest, name: str, reader: Reader) -> dict[str, Any]:
         shows, live_url = found.shows(reader, length.name), f"{live_url}?window={length.name}"
     else:
         shows = found.shows(reader)
-    tag = polling.tag(request, shows)
+    tag = polling.tag_of(request, shows)
     return {**shows, "live_url": live_url, "every": found.every, "tag": tag}
 
 

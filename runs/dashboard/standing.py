@@ -3,14 +3,14 @@ sentence and six tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Count, Q, When
 
 from jobs.models import Due, Job
 from runs.arrays import array
@@ -35,6 +35,20 @@ select state, count(*), min(review_at), count(distinct error_group),
   from ({"union all".join(_OF_TEAMS.format(states=states) for states in _BRANCHES)}) found
  group by state
 """  # noqa: S608 (our own words)
+
+
+_WORTH_KNOWING = 200  # jobs that are found out to be tried, in one look
+_WRITE_DOWN = """
+insert into runs_tried (job_id)
+select id
+  from jobs_job j
+ where team_id = any(%(teams)s::uuid[]) and deleted_at is null
+   and id not in (select job_id from runs_tried)
+   and (select r.state from runs_run r
+         where r.job_id = j.id and r.state in ('SUCCEEDED', 'CLOSED', 'DEAD', 'REVIEW')
+         order by r.id desc limit 1) is not null
+    on conflict do nothing
+"""
 
 
 @dataclass(frozen=True)
@@ -126,33 +140,53 @@ class Standing:
         return [words for count, words in told if count]
 
 
-def of(teams: Collection[UUID], jobs: QuerySet[Job]) -> Standing:
-    """How it stands with these teams and these jobs of theirs, in two statements."""
+def of(teams: Collection[UUID]) -> Standing:
+    """How it stands with the jobs of these teams, in three statements."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNT, {"teams": array(teams), "most": MOST + 1})
         runs = {State(state): Resting(*rest) for state, *rest in cursor.fetchall()}
-    return Standing(_jobs_of(jobs), runs)
+    return Standing(_jobs_of(teams), runs)
 
 
-def _jobs_of(jobs: QuerySet[Job]) -> Jobs:
-    found: Any = conditions.with_outcome(jobs.select_related(None).order_by()).annotate(
+def _jobs_of(teams: Collection[UUID]) -> Jobs:
+    jobs: Any = Job.objects.filter(team__in=teams, deleted_at=None).order_by()
+    found = jobs.annotate(
+        known=_whether(conditions.is_known_as_tried()),
+        fails=_whether(conditions.is_failing()),
+        is_new=_whether(~conditions.is_known_as_tried() & conditions.is_new()),
         is_late=_whether(conditions.is_late()),
         rests=_whether(conditions.rests()),
-        held=conditions.held(),
-        comes=Exists(Due.objects.filter(job=OuterRef("pk"))),
+        held=_whether(conditions.held()),
+        comes=_whether(Q(id__in=Due.objects.values("job_id"))),
     )
-    by = ("paused", "comes", "held", "outcome", "is_late", "rests")
+    by = ("paused", "comes", "held", "fails", "known", "is_new", "is_late", "rests")
     rows = list(found.values(*by).annotate(count=Count("id")))
+    if _count(rows, lambda row: not row["known"] and not row["is_new"]) > _WORTH_KNOWING:
+        _write_down(teams)
+    return _told(rows)
+
+
+def _told(rows: list[dict[str, Any]]) -> Jobs:
     places: dict[str, int] = {}
     for row in rows:
         places[_place(row)] = places.get(_place(row), 0) + row["count"]
     return Jobs(
-        total=sum(row["count"] for row in rows),
-        failing=sum(row["count"] for row in rows if row["outcome"] in conditions.BAD),
-        late=sum(row["count"] for row in rows if row["is_late"]),
-        paused=sum(row["count"] for row in rows if row["paused"]),
+        total=_count(rows, lambda row: True),
+        failing=_count(rows, lambda row: row["fails"]),
+        late=_count(rows, lambda row: row["is_late"]),
+        paused=_count(rows, lambda row: row["paused"]),
         places=places,
     )
+
+
+def _count(rows: list[dict[str, Any]], which: Callable[[dict[str, Any]], bool]) -> int:
+    return sum(row["count"] for row in rows if which(row))
+
+
+def _write_down(teams: Collection[UUID]) -> None:
+    """Which of their jobs have been tried: the next look asks for the runs of the others alone."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WRITE_DOWN, {"teams": array(teams)})
 
 
 def _whether(condition: Q) -> Case:
@@ -165,8 +199,8 @@ def _place(row: dict[str, Any]) -> str:
         ("paused", row["paused"]),
         ("ended", not row["comes"]),
         ("held", row["held"]),
-        ("trouble", row["outcome"] in conditions.BAD or row["is_late"] or row["rests"]),
-        ("new", row["outcome"] is None),
+        ("trouble", row["fails"] or row["is_late"] or row["rests"]),
+        ("new", row["is_new"]),
     )
     return next((name for name, is_so in fits if is_so), "fine")
 

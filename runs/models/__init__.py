@@ -9,6 +9,7 @@ from runs.models.decision import Decision
 from runs.models.idempotency_key import IdempotencyKey
 from runs.models.installation import Installation
 from runs.models.message import Delivery, Message
+from runs.models.poll_count import PollCount
 from runs.models.receipt_key import ReceiptKey
 from runs.models.replay import Replay, ReplayItem
 from runs.models.review import Approval, ProbeAnswer, ReviewClaim
@@ -16,6 +17,7 @@ from runs.models.run import Run
 from runs.models.saved_view import HomeView, SavedView
 from runs.models.tombstone import Tombstone
 from runs.models.trial import Trial
+from runs.models.tried import Tried
 from runs.models.zone_data import ZoneData
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "IdempotencyKey",
     "Installation",
     "Message",
+    "PollCount",
     "ProbeAnswer",
     "ReceiptKey",
     "Replay",
@@ -40,5 +43,6 @@ __all__ = [
     "SavedView",
     "Tombstone",
     "Trial",
+    "Tried",
     "ZoneData",
 ]

@@ -235,9 +235,9 @@ class Run(models.Model):
                 name="runs_asked_for",
             ),
             models.Index(
-                fields=("due_at",),
+                fields=("id",),
                 condition=Q(GreaterThan(F("created_at") - F("due_at"), timedelta(hours=1))),
-                name="runs_made_late",
+                name="runs_written_late",
             ),
             # With the constraint on serial runs: whatever may be in another run's way.
             models.Index(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from runs import decisions
+from runs import at_rest, decisions
 from runs.decisions import DECIDED
 from runs.models import Decision, Run
 from runs.states import State
@@ -57,6 +57,5 @@ def decided(decision: Decision) -> str:
 @register.simple_tag
 def resting(user_id: int | None, name: str) -> str:
     """How many runs of this person's teams rest in a state; empty for none."""
-    rows = Run.objects.where(user_id).filter(state=State(name))
-    count = rows.order_by()[: _MOST + 1].count()
+    count = at_rest.count(user_id, State(name), _MOST + 1)
     return "" if not count else f"{_MOST}+" if count > _MOST else str(count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -230,3 +231,20 @@ def test_new_runs_wait_behind_a_chip(visit: Visit, job: Job, operator: User) -> 
     chip.click()
     expect(page.locator(f"#run-{new.id}")).to_be_visible()
     assert page.url.endswith("/runs/?state=RUNNING")
+
+
+def test_who_polls_too_often_reads_since_when_nothing_is_new(
+    visit: Visit, job: Job, operator: User, settings: Any
+) -> None:
+    in_review(job, 1)
+    page = visit(operator, may_report=("429",))
+    page.goto("/review/")
+    settings.POLLS = 0
+    assert polled(page) == 429
+    expect(page.locator("#live-said")).to_contain_text("not updated since")
+    expect(page.locator("#review-rows tbody tr")).to_have_count(1)
+    asked: list[Request] = []
+    page.on("request", lambda request: asked.append(request))
+    page.evaluate(RETURN)  # nothing asks before the time that the server has said
+    settings.POLLS = 600
+    assert not [request for request in asked if "/review/live/" in request.url]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -154,3 +155,28 @@ def test_every_state_is_in_one_layer_and_the_label_says_the_numbers() -> None:
         "21 skipped, closed or cancelled, 7 dead, 7 in review."
     )
     assert bars.label(bars.steps([NOON], [{}]), "hour") == "Runs for every hour: none."
+
+
+@pytest.mark.django_db
+def test_a_large_window_is_counted_once_a_minute_and_says_when(
+    team: Team, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = clock.now()
+    window = windows.ending(LENGTHS["24h"], now)
+
+    def due(later: timedelta = timedelta()) -> tuple[int, datetime | None]:
+        found = numbers.lately([team.id], window, now + later)
+        return found.due, found.at
+
+    make.run(job)
+    assert due() == (1, None)
+    make.run(job)
+    assert due() == (2, None), "a small one is counted each time"
+    monkeypatch.setattr(numbers, "LARGE", 2)
+    assert due() == (2, now)
+    make.run(job)
+    assert due(HOUR) == (2, now)
+    other = numbers.lately([make.team("other").id], window, now)
+    assert (other.due, other.at) == (0, None)
+    cache.clear()
+    assert due() == (3, now)

@@ -12,6 +12,7 @@ from jobs import clock, editing, holds
 from jobs.models import Due, Job, Team
 from runs.dashboard import standing
 from runs.dashboard.standing import Standing
+from runs.models import Run, Tried
 from runs.states import Origin, State
 from tests import make
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def of(team: Team) -> Standing:
-    return standing.of([team.id], Job.objects.filter(team=team, deleted_at=None))
+    return standing.of([team.id])
 
 
 def fine_job(team: Team, name: str) -> Job:
@@ -104,12 +105,12 @@ def test_counts_end_at_the_cap(team: Team, monkeypatch: pytest.MonkeyPatch) -> N
     assert found.sentence.startswith("2+ runs wait for a decision")
 
 
-def test_however_many_jobs_two_statements(team: Team) -> None:
+def test_however_many_jobs_three_statements(team: Team) -> None:
     for place in range(5):
         make.run(make.job(team, name=f"job {place}"), State.REVIEW)
     with CaptureQueriesContext(connection) as asked:
         of(team)
-    assert len(asked) == 2
+    assert len(asked) == 3
 
 
 def test_history_is_never_read(team: Team) -> None:
@@ -120,3 +121,22 @@ def test_history_is_never_read(team: Team) -> None:
         plan = "\n".join(line for (line,) in cursor.fetchall())
     assert "Seq Scan on runs_run" not in plan
     assert "runs_run_pkey" not in plan, "every branch has a partial index of its own"
+
+
+def test_what_has_been_tried_is_written_down_and_not_looked_for_again(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "_WORTH_KNOWING", 1)
+    for name in ("one", "two"):
+        fine_job(team, name)
+    make.job(team, name="new")
+    make.run(make.job(make.team("other")), State.SUCCEEDED)
+    assert not Tried.objects.exists()
+    first = of(team)
+    assert set(Tried.objects.values_list("job__name", flat=True)) == {"one", "two"}
+    assert of(team) == first
+    assert (first.jobs.fine, first.jobs.places["new"]) == (2, 1)
+    make.run(Job.objects.get(name="new"), State.SUCCEEDED)
+    assert of(team).jobs.fine == 3
+    Run.objects.filter(job__name="one").delete()
+    assert of(team).jobs.fine == 3, "what was tried does not become new when its runs are pruned"

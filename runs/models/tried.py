@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from django.db import models
+
+from jobs.models import Job
+
+
+class Tried(models.Model):
+    """A job of which a run has had an outcome: once true it stays true, so that nobody looks for
+    its runs again (runs/dashboard/standing.py).
+
+    Only ever a shortcut: a job that is not here may have been tried all the same. The table is
+    not logged, and what a crash forgets is found out again.
+    """
+
+    job = models.OneToOneField(
+        Job, primary_key=True, on_delete=models.DO_NOTHING, db_constraint=False
+    )
+
+    def __str__(self) -> str:
+        return str(self.job_id)

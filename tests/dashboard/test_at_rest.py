@@ -1,0 +1,29 @@
+"""What rests and waits for a person, as the rail of every page counts it."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobs.models import Team, User
+from runs import at_rest
+from runs.states import State
+from tests import make
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("through", [1, 3, 1_000])
+def test_mine_are_counted_however_many_others_rest(
+    team: Team, operator: User, through: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether they are found among the first that rest, or beyond them."""
+    monkeypatch.setattr(at_rest, "_LOOKED_THROUGH", through)
+    other, mine = make.job(make.team("elsewhere")), make.job(team)
+    for job in (other, other, mine, other, mine):
+        make.run(job, State.REVIEW)
+    make.run(mine, State.DEAD)
+    assert at_rest.count(operator.id, State.REVIEW, 100) == 2
+    assert at_rest.count(operator.id, State.REVIEW, 1) == 1
+    assert at_rest.count(operator.id, State.DEAD, 100) == 1
+    assert at_rest.count(make.viewer(make.team("new"), "newcomer").id, State.REVIEW, 100) == 0
+    assert at_rest.count(None, State.REVIEW, 100) == 0

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
 
+from jobs import clock
 from jobs.models import Job, Team
+from runs.ages import first_id
+from runs.arrays import array
 from tests import make
 
 # Each job has a run each hour, the newest just now, spread over the hour; of a thousand runs two
@@ -30,18 +36,55 @@ select overlay(overlay(gen_random_uuid()::text placing
        case state when 'REVIEW' then at end, case state when 'SKIPPED' then 1 end,
        case state when 'CLAIMED' then at end
   from (
-    select j.id as job_id, n as place, clock_timestamp() - n * interval '1 hour'
+    select j.id as job_id, n as place, %(now)s - n * interval '1 hour'
              - (get_byte(uuid_send(j.id), 3) * 14) * interval '1 second' as at,
            case when n = 0 and get_byte(uuid_send(j.id), 5) < 3 then 'CLAIMED'
                 else coalesce((array['DEAD', 'DEAD', 'SKIPPED', 'SKIPPED', 'REVIEW', 'CANCELLED'])
                               [1 + (get_byte(uuid_send(j.id), 1) * 7 + n * 31) %% 1000],
                               'SUCCEEDED') end as state
-      from jobs_job j cross join generate_series(0, %(each)s - 1) n
-     where j.team_id = %(team)s) runs
+      from jobs_job j cross join generate_series(%(first)s, %(last)s) n
+     where j.team_id = any(%(teams)s::uuid[])) runs
+ order by at
+"""
+_ATTEMPTS = """
+insert into runs_attempt (run_id, number, lease_id, worker, started_at, ended_at, outcome, effect,
+       reason, sent, answer)
+select id, 1, id, 'worker@' || get_byte(uuid_send(job_id), 2) %% 8, started_at,
+       started_at + (1 + get_byte(uuid_send(id), 14)) * interval '0.1 seconds',
+       case state when 'SUCCEEDED' then 'succeeded' else 'failed' end, effect, reason, '{}', '{}'
+  from runs_run where id >= %(first)s and state in ('SUCCEEDED', 'DEAD', 'REVIEW')
 """
 _JOBS = """
 insert into jobs_job ({columns})
 select {values} from jobs_job p cross join generate_series(1, %(copies)s) n where p.id = %(of)s
+"""
+_DUE = """
+insert into jobs_due (job_id, shard, at)
+select id, get_byte(uuid_send(id), 15), clock_timestamp() + random() * interval '30 days'
+  from jobs_job where team_id = %(team)s
+    on conflict do nothing
+"""
+_PATIENT = """
+set statement_timeout = 0; set work_mem = '128MB'; set maintenance_work_mem = '512MB'
+"""
+_HASTY = "reset statement_timeout; reset work_mem; reset maintenance_work_mem"
+# Each hour, each few hours, once a day or once a week, at every minute, in four zones: of ten
+# thousand hardly two are alike.
+_VARIED = """
+update jobs_job j
+   set schedule = jsonb_build_array(jsonb_build_object(
+         'cron', (n %% 60) || case n %% 10 %% 4
+                              when 0 then ' ' || n / 60 %% 24 || ' * * *'
+                              when 1 then ' ' || n / 60 %% 24 || ' * * ' || n / 13 %% 7
+                              when 2 then ' ' || n / 60 %% 3 || '-23/' || 1 + n / 99 %% 11
+                                          || ' * * *'
+                              else ' * * * *' end,
+         'timezone', (array['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata'])
+                     [1 + n / 11 %% 4],
+         'dst', 'once'))
+  from (select id, row_number() over (order by id) as n from jobs_job
+         where team_id = any(%(teams)s::uuid[])) numbered
+ where numbered.id = j.id
 """
 
 
@@ -55,19 +98,61 @@ def jobs(team: Team, count: int, **changes: Any) -> Job:
     statement = _JOBS.format(columns=", ".join(columns), values=", ".join(values))
     with connection.cursor() as cursor:
         cursor.execute(statement, {"copies": count - 1, "of": pattern.id})
-        cursor.execute(
-            "insert into jobs_due (job_id, shard, at) select id, get_byte(uuid_send(id), 15),"
-            " clock_timestamp() + random() * interval '30 days' from jobs_job"
-            " where team_id = %s on conflict do nothing",
-            [team.id],
-        )
+        cursor.execute(_DUE, {"team": team.id})
     return pattern
+
+
+def varied(teams: Collection[Team]) -> None:
+    """Their jobs get schedules that differ as those of a whole organisation do."""
+    with connection.cursor() as cursor:
+        cursor.execute(_VARIED, {"teams": array([team.id for team in teams])})
 
 
 def runs(team: Team, each: int) -> None:
     """So many runs for each job of the team, an hour apart."""
+    _runs([team], 0, each - 1, clock.now())
+
+
+def long(teams: Collection[Team], each: int, *, at_once: int, tried: int = 60) -> None:
+    """The same for many teams and millions of runs, in the order in which they would have been
+    written, so many hours of all jobs in one statement; the newest `tried` of each job have an
+    attempt. Indexes are made at the end: that is several times as fast."""
+    now = clock.now()
     with connection.cursor() as cursor:
-        cursor.execute(_RUNS, {"each": each, "team": team.id})
+        cursor.execute(_PATIENT)
+    with _indexed_afterwards("runs_run"):
+        for last in range(each - 1, -1, -at_once):
+            _runs(teams, max(0, last - at_once + 1), last, now)
+    with connection.cursor() as cursor:
+        since = now - timedelta(hours=tried)
+        cursor.execute(_ATTEMPTS, {"first": first_id(since)})
+        cursor.execute(_HASTY)
+
+
+def _runs(teams: Collection[Team], first: int, last: int, now: datetime) -> None:
+    given: dict[str, Any] = {
+        "teams": array([team.id for team in teams]),
+        "first": first,
+        "last": last,
+        "now": now,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_RUNS, given)
+
+
+@contextmanager
+def _indexed_afterwards(table: str) -> Iterator[None]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select indexname, indexdef from pg_indexes where tablename = %s"
+            " and indexname not in (select conname from pg_constraint)",
+            [table],
+        )
+        found = cursor.fetchall()
+        cursor.execute("".join(f"drop index {name};" for name, _ in found))
+        yield
+        for _, statement in found:
+            cursor.execute(statement)
 
 
 def analyzed() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -26,6 +24,7 @@ from runs.models import Run
 from runs.states import FINAL, UNDER_WAY, Origin, State
 from tests import make
 from tests.dashboard import history
+from tests.dashboard.reading import reads_all, rows_read
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -159,21 +158,6 @@ def read_of(reader: Reader, wanted: Wanted) -> int:
     whole."""
     with CaptureQueriesContext(connection) as queries:
         newest.ids(reader, wanted, 51)
-    return sum(rows_read(query["sql"]) for query in queries.captured_queries)
-
-
-def rows_read(statement: str) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(f"explain (analyze, format json) {statement}")
-        plan = cursor.fetchone()[0]
-    found = json.loads(plan) if isinstance(plan, str) else plan
-    return _rows(found[0]["Plan"])
-
-
-def _rows(node: dict[str, Any]) -> int:
-    own = 0
-    if node.get("Relation Name") == "runs_run":
-        assert node["Node Type"] != "Seq Scan", "reads the whole table"
-        each = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-        own = round(each * node["Actual Loops"])
-    return own + sum(_rows(child) for child in node.get("Plans", []))
+    statements = [query["sql"] for query in queries.captured_queries]
+    assert not any(reads_all(statement) for statement in statements)
+    return sum(rows_read(statement) for statement in statements)

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
-from jobs import clock, editing, foresight, job_fields, previews, stored, target_previews
+from jobs import clock, editing, foresight, previews, stored, target_previews, typed_numbers
 from jobs.definitions import DefinitionError
 from jobs.forms import JobForm
 from jobs.models import Job
@@ -52,7 +52,7 @@ def job_filled(request: HttpRequest) -> HttpResponse:
     coming = previews.of_typed(request.POST, clock.now(), offered().calendars)
     context = {
         "filled": target_previews.of_typed(request.POST, coming, str(job.id) if job else None),
-        "waits": job_fields.waits_of(request.POST),
+        "waits": typed_numbers.waits_of(request.POST),
         "answer": request.POST.get("idempotent", ""),
         "changes": job and changes_of(job, JobForm(request.POST, **of_edit(job))),
         "job": job,

@@ -7,12 +7,11 @@ The page checks nothing by itself: it writes the shape that every door writes an
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from jobs import schedules, strict_json, targets, waits
+from jobs import schedules, strict_json, targets, typed_numbers
 from jobs.definitions import Definition, Problem
 from jobs.targets import HttpTarget, TargetError, TaskTarget
 
@@ -29,8 +28,6 @@ _ALONE = (
     *("decide_by", "pause_after_reviews"),
 )
 WINDOW = ("starts_at", "ends_at")
-WEEK = 604_800  # seconds: no bound of a job's, only of what is drawn
-_DIGITS = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _JSON_HINT = 'Write JSON, as {"name": "value"}; text stands in double quotes.'
 
 # Where the page shows a problem of the API's field, by the beginning of its path.
@@ -105,7 +102,9 @@ def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
     """The whole job as the API takes it. An empty field is left out, so that it gets its
     default; a number that is none stays text, so that it is refused in the API's words."""
     catch_up: dict[str, int | str | None] = {"policy": typed.get("catch_up_policy") or None}
-    numbers = {name: number(typed[name]) for name in NUMBERS if typed.get(name, "").strip()}
+    numbers = {
+        name: typed_numbers.of_field(typed, name) for name in NUMBERS if typed.get(name, "").strip()
+    }
     for name in ("window", "limit"):
         catch_up[name] = numbers.pop(f"catch_up_{name}", None)
     alone: dict[str, Any] = {name: numbers.pop(name) for name in _ALONE if name in numbers}
@@ -166,27 +165,8 @@ def _shown(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def waits_of(typed: Typed) -> waits.Waits:
-    """The waits between the attempts, by the page's fields or their defaults; empty ones while a
-    field says no number that a job may have."""
-    known = (("max_attempts", 5, 100), ("backoff", 10, WEEK), ("cap", 3600, WEEK))
-    found = []
-    for name, default, most in (*known, ("timeout", 300, WEEK)):
-        given = number(typed.get(name, "").strip() or str(default))
-        if isinstance(given, str) or not 0 <= given <= most:
-            return waits.Waits()
-        found.append(given)
-    attempts, backoff, cap, timeout = found
-    return waits.of(attempts=attempts, backoff=backoff, cap=cap, timeout=timeout)
-
-
-def number(text: str) -> int | str:
-    """A whole number where the text is one (of a size that any field could hold)."""
-    return int(text) if _DIGITS.fullmatch(text.strip()) else text
-
-
 def _codes(text: str) -> list[int | str]:
-    return [number(part) for part in text.replace(",", " ").split()]
+    return [typed_numbers.number(part) for part in text.replace(",", " ").split()]
 
 
 def _may_be_reviewed(typed: Typed) -> bool:
@@ -195,7 +175,7 @@ def _may_be_reviewed(typed: Typed) -> bool:
 
 
 def _interval(typed: Typed) -> int | str:
-    count = number(typed.get("every", ""))
+    count = typed_numbers.number(typed.get("every", ""))
     return count if isinstance(count, str) else count * UNITS.get(typed.get("unit", ""), 1)
 
 

@@ -25,6 +25,7 @@ from jobs import (
     stored,
     target_previews,
     targets,
+    typed_numbers,
     zones,
 )
 from jobs.definitions import DefinitionError
@@ -238,7 +239,7 @@ def _form_page(
         "preview": preview,
         "foresight": job and foresight.of_edit(job, preview, now),
         "filled": target_previews.of_typed(form.typed, preview, str(job.id) if job else None),
-        "waits": job_fields.waits_of(form.typed),
+        "waits": typed_numbers.waits_of(form.typed),
         "answer": form.typed.get("idempotent", ""),
         "changes": changes,
         "untouched": not form.is_bound and "preview" not in request.POST,

@@ -144,3 +144,24 @@ def test_folded_parts_open_where_something_is_unusual(browser: Browser, team: Te
     assert (opened(plain), opened(unusual)) == (0, 1)
     wrong = browser.send("/jobs/new/", typed(deadline="soon"))
     assert [part for part in wrong.all("details", class_="more") if "open" in part.attrs]
+
+
+@pytest.mark.parametrize(
+    ("typed_as", "seconds"),
+    [("5400", 5400), ("1 h 30 m", 5400), ("90m", 5400), ("2d", 172_800), (" 45 S ", 45)],
+)
+def test_lengths_of_time_are_typed_in_units_too(
+    browser: Browser, typed_as: str, seconds: int
+) -> None:
+    browser.send("/jobs/new/", typed(decide_by=typed_as, timeout="2 m"))
+    job = Job.objects.get()
+    assert (job.decide_by, job.timeout) == (seconds, 120)
+
+
+@pytest.mark.parametrize("wrong", ["soon", "1 h 30", "-5 m", "1.5 h", "h", "9999999 d"])
+def test_what_is_no_length_of_time_is_refused_at_its_field(browser: Browser, wrong: str) -> None:
+    page = browser.send("/jobs/new/", typed(decide_by=wrong))
+    assert (page.status, bool(page.error("decide_by"))) == (422, True)
+    assert page.value("decide_by") == wrong
+    assert not browser.send("/jobs/new/", typed(max_attempts="5 m")).error("decide_by")
+    assert not Job.objects.exists()

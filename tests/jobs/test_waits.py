@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobs import job_fields, waits
+from jobs import typed_numbers, waits
 from jobs.waits import Waits
 from runs import backoff
 
@@ -40,12 +40,13 @@ def test_no_wait_at_all_is_no_division_by_it() -> None:
         ({}, [10, 20, 40, 80]),
         ({"max_attempts": "3", "backoff": "60", "cap": "90"}, [60, 90]),
         ({"max_attempts": "1"}, []),
+        ({"max_attempts": "3", "backoff": "1 m", "cap": "1h30m"}, [60, 120]),
     ],
 )
 def test_they_are_read_from_the_page(typed: dict[str, str], each: list[int]) -> None:
-    assert list(job_fields.waits_of(typed).each) == each
+    assert list(typed_numbers.waits_of(typed).each) == each
 
 
 @pytest.mark.parametrize("wrong", ["many", "-1", "1e3", "9" * 18, "101"])
 def test_what_is_no_number_draws_nothing(wrong: str) -> None:
-    assert job_fields.waits_of({"max_attempts": wrong}) == Waits()
+    assert typed_numbers.waits_of({"max_attempts": wrong}) == Waits()

@@ -83,6 +83,7 @@ class Asked:
     follow_redirects: int = 0
     id: UUID = field(default_factory=uuid4)
     same_key_as: Trial | None = None
+    attempt: int = 1  # with its key
 
     @property
     def key(self) -> str:
@@ -106,7 +107,7 @@ class Asked:
             job_id=str(self.job.id) if self.job else "",
             run_id="",
             due_at=None,
-            attempt=1 if self.same_key_as is None else self.same_key_as.repeats.count() + 2,
+            attempt=self.attempt,
             timeout=float(min(self.timeout, LONGEST)),
             refusal_codes=self.refusal_codes,
             follow=self.follow_redirects,
@@ -139,6 +140,7 @@ def of_job(job: Job, id: UUID | None = None) -> Asked:
 
 def once_more(earlier: Trial) -> Asked:
     """The same call with the same key: what it answers shows whether its target honours it."""
+    first = earlier.same_key_as or earlier
     return Asked(
         team=earlier.team,
         job=earlier.job,
@@ -148,7 +150,8 @@ def once_more(earlier: Trial) -> Asked:
         timeout=earlier.timeout,
         refusal_codes=earlier.refusal_codes,
         follow_redirects=earlier.follow_redirects,
-        same_key_as=earlier.same_key_as or earlier,
+        same_key_as=first,
+        attempt=first.repeats.count() + 2,
     )
 
 

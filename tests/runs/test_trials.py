@@ -139,6 +139,10 @@ def test_the_same_key_again_proves_that_it_is_honoured(
         second = trial.send(trial.once_more(first), confirmed="settle", by=operator)
     keys = [line for one in target.requests for line in one.decode().split("\r\n") if "Key" in line]
     assert len(set(keys)) == 1
+    tries = [
+        line for one in target.requests for line in one.decode().split("\r\n") if "Att" in line
+    ]
+    assert tries == ["Onebeat-Attempt: 1", "Onebeat-Attempt: 2"]
     assert (second.key, second.same_key_as_id) == (first.key, first.id)
     assert key_proof.of(run).trial_id == second.id
     third = trial.once_more(second)

@@ -43,7 +43,7 @@ def by_time(at: datetime, zone: str) -> SafeString:
     """A time to be ready by, on the reader's clock: without its day where that is today."""
     there = at.astimezone(zones.zone(zone))
     today = datetime.now(UTC).astimezone(there.tzinfo).date() == there.date()
-    said = f"{there:%H:%M}" if today else _without_year(there)
+    said = f"{there:%H:%M}" if today else f"{there:%a} {there.day} {there:%b %H:%M}"
     iso = schedules.canonical_instant(at)
     return format_html('<time datetime="{}">{} {}</time>', iso, said, _place(zone))
 

@@ -34,13 +34,13 @@ def test_the_request_is_shown_and_the_name_typed_before_it_goes_again(
     page = visit(operator, width=width, may_report=("status of 422",))
     page.goto("/review/")
     page.get_by_role("link", name=run.job.name, exact=True).click()
-    expect(page.get_by_text("decide by")).to_be_visible()
+    expect(page.get_by_text("decide by").first).to_be_visible()
     assert not page.get_by_role("radio").evaluate_all("all => all.some((one) => one.checked)")
     request = page.locator(".if-again pre")
     expect(request).to_be_hidden()
     page.get_by_label("It did not happen.").check()
     expect(request).to_contain_text(f"Idempotency-Key: {run.key}")
-    button = page.get_by_role("button", name=f"Decide: run {run.job.name} again")
+    button = page.get_by_role("button", name=f"Decide and run {run.job.name} again")
     page.get_by_label("Note", exact=True).fill("Not in the ledger.")
     button.click()
     expect(page.get_by_text("Nothing was sent.")).to_be_visible()
@@ -71,7 +71,7 @@ def test_an_open_page_learns_of_others_and_moves_nothing(
     assert page.locator("#review-others li").evaluate_all(places) == before
     expect(page.get_by_label("Note", exact=True)).to_have_value("Half of it")
     expect(page.get_by_label("Partly.")).to_be_checked()
-    page.get_by_role("button", name="Decide: close it").click()
+    page.get_by_role("button", name="Decide and close it").click()
     expect(page.get_by_text("colleague decided “it happened”")).to_be_visible()
     assert Run.objects.get(id=run.id).state == "SUCCEEDED"
 

@@ -21,6 +21,12 @@ from runs.models import Run
 from runs.states import State
 
 EACH = 5  # lines of a kind
+# What a line says, and no more: rows of runs and jobs are wide, and the page polls.
+_OF_JOB = ("name", "deleted_at", "team__slug")
+_OF_RUN = (
+    *("id", "state", "reason", "review_at", "due_at", "created_at", "send_at", "failures"),
+    *("max_attempts", *(f"job__{name}" for name in _OF_JOB)),
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Line:
 
 def lines(runs: QuerySet[Run], jobs: QuerySet[Job], now: datetime) -> list[Line]:
     """The lines for these runs and jobs of a person's teams."""
-    runs = runs.defer("snapshot")
+    runs = runs.only(*_OF_RUN)
     return [
         *_reviews(runs, now),
         *_letters(runs),
@@ -70,7 +76,8 @@ def _letters(runs: QuerySet[Run]) -> Iterator[Line]:
 
 def _late(runs: QuerySet[Run], jobs: QuerySet[Job]) -> Iterator[Line]:
     unclaimed = conditions.overdue(Due.objects.filter(job__in=jobs.order_by().values("id")))
-    for due in unclaimed.select_related("job__team").order_by("at")[:EACH]:
+    shown = unclaimed.select_related("job__team").only("at", *(f"job__{name}" for name in _OF_JOB))
+    for due in shown.order_by("at")[:EACH]:
         late = (f"due-{due.job_id}", "waiting", "Late", due.job, "No beat has claimed it.", due.at)
         yield Line(*late, "Open", reverse("job", args=[due.job_id]))
     for run in conditions.late_of(runs).order_by("due_at", "id")[:EACH]:
@@ -100,6 +107,7 @@ def _paused(jobs: QuerySet[Job]) -> Iterator[Line]:
         paused_at=Subquery(newest.values("began_at")[:1]),
         paused_by=Subquery(newest.values("by__username")[:1]),
     )
+    rows = rows.only(*_OF_JOB, "paused_reason", "paused_until")
     for job in rows.order_by("-version_began_at", "id")[:EACH]:
         who = f"by {job.paused_by}" if job.paused_by else "without a person"
         what = f"{who}: {job.paused_reason}" if job.paused_reason else f"{who}, no reason given"

@@ -86,7 +86,8 @@ class Hold(models.Model):
     @property
     def words(self) -> str:
         """Why a run waits for it."""
-        return f"Held: {self.reason} ({self.scope}, since {canonical_instant(self.began_at)})"
+        since = canonical_instant(self.began_at.replace(microsecond=0))
+        return f"Held: {self.reason} ({self.scope}, since {since})"
 
     def choice_for(self, job_id: UUID) -> str | None:
         """What a person chose for a job's moments when they ended it; None where nobody did."""

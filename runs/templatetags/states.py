@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django import template
 
 from runs import at_rest, decisions
@@ -46,6 +48,22 @@ def said(run: Run) -> str:
     before = run.attempt - (run.state == State.RUNNING)
     is_old = before > 0 and run.reason and not run.reason.startswith(DECIDED)
     return f"last attempt: {run.reason}" if is_old else run.reason
+
+
+@register.filter
+def took(run: Run) -> timedelta | None:
+    """How long its last attempt took; None of one that did not succeed."""
+    if run.state != State.SUCCEEDED or run.started_at is None or run.finished_at is None:
+        return None
+    return run.finished_at - run.started_at
+
+
+@register.filter
+def began_after(run: Run) -> timedelta | None:
+    """From its moment to its start; None where it had none, or was started more than once."""
+    if run.due_at is None or run.started_at is None or run.attempt != 1:
+        return None
+    return max(timedelta(), run.started_at - run.due_at)
 
 
 @register.filter

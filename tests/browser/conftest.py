@@ -48,18 +48,23 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def visit(chromium: Browser, live_server: object) -> Iterator[Visit]:
     """Pages of people who have signed in: `visit(user, width=390, theme="dark")`. `may_report`:
-    what the console of this one may say."""
+    what the console of this one may say; `script`: whether it runs scripts."""
     opened: list[BrowserContext] = []
     reported: list[str] = []
 
     def visit(
-        user: User, width: int = 1280, theme: str = "light", may_report: tuple[str, ...] = ()
+        user: User,
+        width: int = 1280,
+        theme: str = "light",
+        may_report: tuple[str, ...] = (),
+        script: bool = True,
     ) -> Page:
         context = chromium.new_context(
             base_url=str(live_server),
             viewport={"width": width, "height": 900},
             timezone_id="Asia/Tokyo",
             color_scheme=theme,  # type: ignore[arg-type]
+            java_script_enabled=script,
         )
         context.set_default_timeout(PATIENCE)
         opened.append(context)

@@ -128,27 +128,3 @@ def test_only_the_chosen_kind_of_schedule_is_shown(page: Page) -> None:
     every.fill("5")
     expect(page.locator("#preview tbody tr")).to_have_count(10)
     expect(page.locator("#preview")).to_contain_text("Every 5 minutes")
-
-
-def test_no_page_is_wider_than_its_window(page: Page) -> None:
-    sign_in(page)
-    new_york = {"cron": "30 2 8-14 * 1", "timezone": "America/New_York"}  # with a long remark
-    job = make.job(make.team(), name="x" * 120, description="y" * 300, schedule=new_york)
-    run = make.run(job, reason="z" * 400)
-    for path in (
-        "/",
-        "/jobs/",
-        f"/jobs/{job.id}/",
-        f"/jobs/{job.id}/?tab=schedule",
-        f"/jobs/{job.id}/?tab=settings",
-        "/upcoming/",
-        "/upcoming/?tab=week",
-        f"/jobs/{job.id}/edit/",
-        "/runs/",
-        f"/runs/{run.id}/",
-        "/settings/",
-    ):
-        page.goto(path)
-        page.wait_for_load_state("networkidle")
-        wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert page.evaluate(wider) == 0, path

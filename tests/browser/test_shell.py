@@ -1,13 +1,10 @@
-"""The frame of every page: keys, theme, and that no page breaks the policy or its width."""
+"""The frame of every page: its keys and its theme."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from jobs import holds
 from jobs.models import Job, Preference, User
 from runs.states import State
 from tests import make
@@ -15,7 +12,6 @@ from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-SCREENS = Path(__file__).resolve().parents[2] / ".screens"  # for people to look at
 GROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(16, 21, 27)"}
 BACKGROUND = "getComputedStyle(document.documentElement).backgroundColor"
 
@@ -79,23 +75,3 @@ def test_the_theme_is_the_devices_until_a_reader_chooses(
     Preference.objects.create(user=operator, theme="light", density="compact")
     page.goto("/review/")
     assert page.evaluate(BACKGROUND) == GROUND["light"], "before any script of ours"
-
-
-@pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (390, "light")])
-def test_every_page_keeps_to_the_policy_and_to_its_width(
-    visit: Visit, job: Job, width: int, theme: str
-) -> None:
-    dead, waits = make.dead(job), make.run(job, State.REVIEW)
-    holds.begin(make.team(), "A move.", by=None)
-    page = visit(make.admin(job.team), width, theme)
-    for path in (
-        *("/", "/jobs/", "/runs/", "/review/", "/dead-letters/", "/calendars/", "/holds/"),
-        *("/audit/", "/channels/", "/more/", "/settings/", "/upcoming/", f"/jobs/{job.id}/"),
-        *(f"/runs/{dead.id}/", f"/review/{waits.id}/", f"/dead-letters/{dead.error_group}/"),
-    ):
-        page.goto(path)
-        expect(page.locator("h1")).to_have_count(1)
-        wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert page.evaluate(wider) <= 0, path
-        name = path.strip("/").replace("/", "-")[:20] or "home"
-        page.screenshot(path=SCREENS / f"{theme}-{width}" / f"{name}.png", full_page=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import editing
+from jobs import clock, editing
 from jobs.models import Job, Team
-from runs.states import State
+from runs.states import Origin, State
 from tests import make
 from tests.pages import Browser
 
@@ -54,6 +56,22 @@ def test_the_jobs_are_filtered_by_text_team_and_state(
     assert names("team=payments&q=one&state=finished") == {"finished-one"}
 
 
+def test_a_run_says_how_long_it_took_and_how_soon_it_began(browser: Browser, job: Job) -> None:
+    due = clock.now() - timedelta(hours=1)
+    begun = {"origin": Origin.SCHEDULE, "due_at": due, "started_at": due + timedelta(seconds=4)}
+    ended = {"attempt": 1, "finished_at": due + timedelta(seconds=84)}
+    make.run(job, State.SUCCEEDED, **begun, **ended)
+    for path in ("/runs/", f"/jobs/{job.id}/runs/"):
+        assert "1 m 20 s began after 4 s" in browser.get(path).words, path
+
+
+def test_of_a_second_attempt_no_wait_is_told(browser: Browser, job: Job) -> None:
+    due = clock.now() - timedelta(hours=1)
+    begun = {"origin": Origin.SCHEDULE, "due_at": due, "started_at": clock.now()}
+    make.run(job, State.REVIEW, **begun, attempt=2)
+    assert "began after" not in browser.get("/runs/").words
+
+
 def test_an_empty_list_tells_none_yet_from_filtered_away(browser: Browser, job: Job) -> None:
     assert "No job matches this filter" in browser.get("/jobs/?q=zzz").words
     assert "There are no runs yet" in browser.get("/runs/").words
@@ -90,7 +108,7 @@ def test_pages_follow_one_another_without_a_gap(
     browser: Browser, job: Job, monkeypatch: pytest.MonkeyPatch, path: str, state: State
 ) -> None:
     monkeypatch.setattr("runs.dashboard.list_views.SIZE", 2)
-    monkeypatch.setattr("runs.review_views.SIZE", 2)
+    monkeypatch.setattr("runs.review_shown.SIZE", 2)
     runs = [make.run(job, state) for _ in range(5)]
     seen: list[str] = []
     address = path

@@ -43,7 +43,7 @@ def test_the_request_is_shown_and_the_name_typed_before_it_goes_again(
     button = page.get_by_role("button", name=f"Decide and run {run.job.name} again")
     page.get_by_label("Note", exact=True).fill("Not in the ledger.")
     button.click()
-    expect(page.get_by_text("Nothing was sent.")).to_be_visible()
+    expect(page.locator("#id_job_name_error")).to_contain_text("Nothing was sent.")
     page.get_by_label("type the job’s name").fill(run.job.name)
     button.click()
     expect(page.get_by_text("Decided, and recorded with your name.")).to_be_visible()

@@ -123,8 +123,7 @@ def discard_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
 def one_replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
     """One replay: how far it has come, and what became of each run."""
     found = _replay_for(request, replay_id)
-    context = {**_progress(request, found), "acts": acts(request, found.job.team_id)}
-    return render(request, "runs/replay.html", context)
+    return render(request, "runs/replay.html", _progress(request, found))
 
 
 @polling.poll
@@ -248,6 +247,7 @@ def _progress(request: HttpRequest, found: Replay) -> dict[str, Any]:
     context = {
         "replay": found,
         "job": found.job,
+        "acts": acts(request, found.job.team_id),
         "counts": [(state, counts[state]) for state in State if state in counts],
         "dealt_with": found.replayed + found.passed - under_way,
         "every": 2 if not found.is_over or under_way else 0,

@@ -74,7 +74,7 @@ def test_the_waits_follow_what_is_typed(browser: Browser) -> None:
 
 def test_a_load_check_names_the_fullest_minute(browser: Browser, team: Team, editor: User) -> None:
     alone = browser.get("/jobs/preview/?schedule_kind=cron&cron=7 5 * * *&timezone=UTC")
-    assert "Load check: no other job is known to be due" in alone.words
+    assert "Load check: no other job has its next moment in these minutes" in alone.words
     for number in range(3):
         crowd = {"cron": "7 5 * * *", "timezone": "UTC"}
         make.job(team, name=f"other {number}", schedule=crowd, by=editor)

@@ -215,6 +215,9 @@ def test_a_replay_is_paused_resumed_and_cancelled(browser: Browser, where: str) 
     page = begun(browser, where)
     assert "Nothing more goes" in browser.post(f"{page.url}pause/").words
     assert "Paused by operator." in browser.get(page.url).words
+    region = browser.get(f"{page.url}progress/")
+    assert region.all("form", action=f"{page.url}resume/"), "its buttons are as live as its state"
+    assert not region.all("form", action=f"{page.url}pause/")
     assert "It goes on." in browser.post(f"{page.url}resume/").words
     assert "Cancelled." in browser.post(f"{page.url}cancel/").words
     assert "This replay is cancelled already." in browser.post(f"{page.url}pause/").words
@@ -287,7 +290,7 @@ def test_a_deleted_job_is_not_replayed(
 def test_a_page_of_a_group_takes_few_statements(
     browser: Browser, runs: list[Run], where: str, django_assert_max_num_queries: Any
 ) -> None:
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(19):
         browser.get(where)
     with django_assert_max_num_queries(15):
         browser.get("/dead-letters/")

@@ -287,8 +287,14 @@ def opened(
 
 
 def ended_by_signal() -> None:
-    """SIGTERM leaves as an exit does, so that all that was started is ended."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    """SIGTERM leaves as an exit does, so that all that was started is ended; a second one would
+    leave the ending half done."""
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
 
 
 @contextmanager

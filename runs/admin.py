@@ -23,6 +23,7 @@ from runs.models import (
     IdempotencyKey,
     Installation,
     Message,
+    PollCount,
     ProbeAnswer,
     ReceiptKey,
     Replay,
@@ -31,6 +32,8 @@ from runs.models import (
     Run,
     SavedView,
     Tombstone,
+    Trial,
+    Tried,
     ZoneData,
 )
 from runs.states import State
@@ -68,6 +71,41 @@ class RunAdmin(ReadOnlyAdmin):
     def masked(self, run: Run) -> dict[str, Any]:
         """What it calls, secrets masked."""
         return masked_target(run.snapshot)
+
+
+@admin.register(Trial)
+class TrialAdmin(ReadOnlyAdmin):
+    """Test requests, newest first."""
+
+    list_display = ("key", "team", "job_name", "by", "at", "outcome", "effect")
+    list_select_related = ("team", "by")
+    ordering = ("-at",)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """All but secrets."""
+        names = [field.name for field in Trial._meta.fields if field.name != "snapshot"]
+        return [*names, "masked"]
+
+    @admin.display(description="snapshot")
+    def masked(self, trial: Trial) -> dict[str, Any]:
+        """What it called, secrets masked."""
+        return masked_target(trial.snapshot)
+
+
+@admin.register(Tried)
+class TriedAdmin(ReadOnlyAdmin):
+    """The jobs of which a run is known to have had an outcome."""
+
+    list_display = ("job_id",)
+
+
+@admin.register(PollCount)
+class PollCountAdmin(ReadOnlyAdmin):
+    """How often each person's pages have asked for news of late."""
+
+    list_display = ("user", "since", "polls")
+    list_select_related = ("user",)
+    ordering = ("-since",)
 
 
 @admin.register(AuditReport)

@@ -30,11 +30,13 @@ from runs.models import (
     IdempotencyKey,
     Installation,
     Message,
+    PollCount,
     ProbeAnswer,
     ReceiptKey,
     ReviewClaim,
     Run,
     Tombstone,
+    Tried,
     ZoneData,
 )
 from runs.states import State
@@ -104,6 +106,9 @@ def one_of_each(team: Team, staff: User) -> None:
     Beat.objects.create(name="b", host="h", pid=1, tzdata="2026.1", started_at=now, seen_at=now)
     make.backfill(job)
     make.replay(job)
+    make.trial(job)
+    Tried.objects.create(job=job)
+    PollCount.objects.create(user=staff, since=now, polls=1)
     counts = dict.fromkeys(("jobs", "due", "runs", "skipped", "pruned"), 1)
     AuditReport.objects.create(team=team, made_at=now, since=now, until=now, **counts)
     ReceiptKey.objects.create(public="p", private="sealed:k", created_at=now)

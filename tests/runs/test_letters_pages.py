@@ -292,7 +292,7 @@ def test_a_page_of_a_group_takes_few_statements(
 ) -> None:
     with django_assert_max_num_queries(19):
         browser.get(where)
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(17):
         browser.get("/dead-letters/")
 
 

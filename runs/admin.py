@@ -53,8 +53,22 @@ class StateFilter(admin.SimpleListFilter):
         return queryset.filter(state=self.value()) if self.value() else queryset
 
 
+class SnapshotAdmin(ReadOnlyAdmin):
+    """Of what has a `snapshot` of its target: it is shown with its secrets masked."""
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """All but secrets."""
+        names = [field.name for field in self.model._meta.fields if field.name != "snapshot"]
+        return [*names, "masked"]
+
+    @admin.display(description="snapshot")
+    def masked(self, row: Run | Trial) -> dict[str, Any]:
+        """What it calls, secrets masked."""
+        return masked_target(row.snapshot)
+
+
 @admin.register(Run)
-class RunAdmin(ReadOnlyAdmin):
+class RunAdmin(SnapshotAdmin):
     """Runs, newest first."""
 
     list_display = ("key", "job", "state", "effect", "attempt", "due_at", "finished_at")
@@ -62,34 +76,14 @@ class RunAdmin(ReadOnlyAdmin):
     list_select_related = ("job",)
     ordering = ("-id",)
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """All but secrets."""
-        names = [field.name for field in Run._meta.fields if field.name != "snapshot"]
-        return [*names, "masked"]
-
-    @admin.display(description="snapshot")
-    def masked(self, run: Run) -> dict[str, Any]:
-        """What it calls, secrets masked."""
-        return masked_target(run.snapshot)
-
 
 @admin.register(Trial)
-class TrialAdmin(ReadOnlyAdmin):
+class TrialAdmin(SnapshotAdmin):
     """Test requests, newest first."""
 
     list_display = ("key", "team", "job_name", "by", "at", "outcome", "effect")
     list_select_related = ("team", "by")
     ordering = ("-at",)
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """All but secrets."""
-        names = [field.name for field in Trial._meta.fields if field.name != "snapshot"]
-        return [*names, "masked"]
-
-    @admin.display(description="snapshot")
-    def masked(self, trial: Trial) -> dict[str, Any]:
-        """What it called, secrets masked."""
-        return masked_target(trial.snapshot)
 
 
 @admin.register(Tried)

@@ -11,7 +11,7 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from jobs.models import User
-from tests import servers
+from tests import make, servers
 
 FLAGS = [
     "--no-sandbox",
@@ -28,6 +28,19 @@ document.addEventListener("securitypolicyviolation", (event) =>
 """
 Visit = Callable[..., Page]
 PATIENCE = 20_000  # ms: a machine at work on much else is slow, and right all the same
+
+
+def sign_in(page: Page, path: str) -> None:
+    """An editor of payments, who has opened this address, signs in with a password."""
+    user = make.editor(make.team())
+    user.set_password("open-sesame")
+    user.save()
+    page.goto(path)
+    page.get_by_label("Username").fill("editor")
+    page.get_by_label("Password").fill("open-sesame")
+    page.get_by_role("button", name="Sign in").click()
+
+
 expect.set_options(timeout=PATIENCE)
 
 

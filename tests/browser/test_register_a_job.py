@@ -12,7 +12,7 @@ from jobs import clock
 from jobs.models import Job
 from runs.models import Run
 from tests import make
-from tests.browser.conftest import VIOLATIONS
+from tests.browser.conftest import VIOLATIONS, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -36,19 +36,13 @@ def page(request: pytest.FixtureRequest, chromium: Browser, live_server: object)
     assert [line for line in reported if "status of 422" not in line] == []
 
 
-def sign_in(page: Page) -> None:
-    user = make.editor(make.team())
-    user.set_password("open-sesame")
-    user.save()
-    page.goto("/sign-in/")
-    page.get_by_label("Username").fill("editor")
-    page.get_by_label("Password").fill("open-sesame")
-    page.get_by_role("button", name="Sign in").click()
+def begin(page: Page) -> None:
+    sign_in(page, "/sign-in/")
     expect(page.get_by_role("heading", level=1, name="There are no jobs yet.")).to_be_visible()
 
 
 def test_a_job_from_its_first_letter_to_its_first_run(page: Page) -> None:
-    sign_in(page)
+    begin(page)
     page.get_by_role("link", name="Register a job").click()
     moments = page.locator("#preview tbody tr")
     expect(moments).to_have_count(0)
@@ -92,14 +86,14 @@ def test_a_job_from_its_first_letter_to_its_first_run(page: Page) -> None:
 
 
 def test_the_moments_stand_on_the_browsers_clock_too(page: Page) -> None:
-    sign_in(page)
+    begin(page)
     job = make.job(make.team(), schedule={"cron": "0 3 * * *", "timezone": "America/New_York"})
     page.goto(f"/jobs/{job.id}/edit/")
     expect(page.locator("#preview thead")).to_contain_text("Tokyo, yours")
 
 
 def test_what_an_edit_moves_and_a_pause_leaves_out_is_shown_while_typing(page: Page) -> None:
-    sign_in(page)
+    begin(page)
     job = make.job(make.team(), schedule={"cron": "0 3 * * *", "timezone": "UTC"})
     page.goto(f"/jobs/{job.id}/edit/")
     impact = page.locator("#impact")
@@ -118,7 +112,7 @@ def test_what_an_edit_moves_and_a_pause_leaves_out_is_shown_while_typing(page: P
 
 
 def test_only_the_chosen_kind_of_schedule_is_shown(page: Page) -> None:
-    sign_in(page)
+    begin(page)
     page.goto("/jobs/new/")
     every = page.get_by_label("Every", exact=True)
     expect(every).to_be_hidden()

@@ -20,7 +20,7 @@ from runs import claim, execute, replaying
 from runs.models import Run
 from runs.states import STARTABLE, State
 from tests import make
-from tests.browser.conftest import PATIENCE, VIOLATIONS
+from tests.browser.conftest import PATIENCE, VIOLATIONS, sign_in
 from tests.runs.loopback import Loopback, read_request
 from tests.servers import wait_until
 
@@ -120,13 +120,7 @@ def test_the_whole_walk(page: Page, troubled: dict[str, Job], target: tuple[Targ
 
 
 def _signs_in(page: Page) -> None:
-    user = make.editor(make.team())
-    user.set_password("open-sesame")
-    user.save()
-    page.goto("/")
-    page.get_by_label("Username").fill("editor")
-    page.get_by_label("Password").fill("open-sesame")
-    page.get_by_role("button", name="Sign in").click()
+    sign_in(page, "/")
     expect(page.get_by_role("heading", level=1)).to_contain_text("1 run waits for a decision")
 
 

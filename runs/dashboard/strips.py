@@ -20,7 +20,7 @@ _WIDTH = 5
 
 
 class Kind(StrEnum):
-    """What a mark says; the class of its shape in static/app.css."""
+    """What a mark says; the class of its shape in static/dashboard.css."""
 
     FINE = "fine"
     FAILED = "failed"

@@ -11,13 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from config import pgmq_schema
 from jobs import kept_calendars
-from tests import plugin, servers
+from tests import databases, plugin, servers
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -43,13 +41,13 @@ def django_db_modify_db_settings(database_server: None) -> None:
 def template_database(database_server: None) -> Iterator[str]:
     """The name of a migrated database with PGMQ in it, to be copied, never to be used."""
     name = f"onebeat_template_{os.getpid()}"
-    _as_owner("create database {}", name)
+    databases.create(os.environ["DATABASE_URL"], name)
     url = database_url(name)
     migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(migrate, cwd=ROOT, check=True, env={**os.environ, "DATABASE_URL": url})
     pgmq_schema.install(url)
     yield name
-    _as_owner("drop database {} with (force)", name)
+    databases.drop(os.environ["DATABASE_URL"], name)
 
 
 @pytest.fixture
@@ -79,16 +77,11 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Redis]:
 def copied(template: str) -> Iterator[str]:
     """DATABASE_URL of a copy of this database, which is there for the block."""
     name = f"onebeat_{uuid.uuid4().hex[:12]}"
-    _as_owner(f"create database {{}} template {template}", name)
+    databases.create(os.environ["DATABASE_URL"], name, template)
     yield database_url(name)
-    _as_owner("drop database {} with (force)", name)
+    databases.drop(os.environ["DATABASE_URL"], name)
 
 
 def database_url(name: str) -> str:
     """DATABASE_URL with another database's name."""
     return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
-
-
-def _as_owner(statement: str, name: str) -> None:
-    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
-        connection.execute(sql.SQL(statement).format(sql.Identifier(name)))

@@ -23,11 +23,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import psycopg
 from cryptography.fernet import Fernet
 
 from config import brokers, embedded, pgmq_schema
-from tests import servers
+from tests import databases, servers
 from tests.servers import Child, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,8 +82,8 @@ def database(folder: Path) -> Iterator[str]:
         if "DATABASE_URL" not in os.environ:
             stack.callback(embedded.start(folder).stop)
         name = f"onebeat_bench_{os.getpid()}"
-        _execute(server, f"create database {name}")
-        stack.callback(_execute, server, f"drop database {name} with (force)")
+        databases.create(server, name)
+        stack.callback(databases.drop, server, name)
         yield urlsplit(server)._replace(path=f"/{name}").geturl()
 
 
@@ -126,11 +125,6 @@ def environment(database_url: str, broker_url: str, folder: Path) -> None:
     logging.disable(logging.INFO)  # our own lines; the beats write theirs
     call_command("migrate", verbosity=0)
     pgmq_schema.install(database_url)
-
-
-def _execute(url: str, statement: str) -> None:
-    with psycopg.connect(url, autocommit=True, options="") as connection:
-        connection.execute(statement.encode())
 
 
 # ── the measurement ──────────────────────────────────────────────────────────────────────

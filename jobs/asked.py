@@ -70,6 +70,17 @@ def whole_number(data: Mapping[str, Any], field: str, most: int = 2**31 - 1) -> 
     return given
 
 
+def ids(data: Mapping[str, Any], field: str, most: int) -> list[UUID]:
+    """A list of 1 to `most` ids, each once."""
+    given, hint = data.get(field), f"Give a list of 1 to {most} ids, as they are shown."
+    if not isinstance(given, list) or not 1 <= len(given) <= most:
+        raise BadRequest(Problem(field, "is no list of ids.", hint))
+    try:
+        return list(dict.fromkeys(UUID(one) for one in given))
+    except (ValueError, TypeError, AttributeError):
+        raise BadRequest(Problem(field, "holds what is no id.", hint)) from None
+
+
 def parameters(request: Request, known: Collection[str]) -> None:
     """Refuse query parameters that nobody reads: a filter misspelt would filter nothing."""
     _refuse_unknown(request.query_params, known)

@@ -76,6 +76,8 @@ class Definition:
     decide_by: int | None = None
     pause_after_reviews: int | None = None
     critical: bool = False
+    tags: Sequence[str] = ()
+    owner: str = ""
     calendar_use: Use | None = None
 
     @property

@@ -147,6 +147,8 @@ class _Reader(Reader):
             "decide_by": self.count(data, "decide_by", 366 * DAY),
             "pause_after_reviews": self.count(data, "pause_after_reviews", MOST_REVIEWS),
             "critical": self.flag(data, "critical"),
+            "tags": self.tags(data.get("tags")),
+            "owner": self.owner(data.get("owner")),
         }
         found |= self.by_calendar(data.get("calendar"), found["schedule"])
         for message, hint in overlaps.refusals(

@@ -44,6 +44,8 @@ class JobForm(forms.Form):
 
     name = text("Name", "Unique in its team, at most 120 characters.", maxlength="200")
     description = area("Description", "What it is for; for people.", rows=2)
+    owner = text("Owner", "Whom to ask about it: a person, a channel, a phone.", maxlength="200")
+    tags = text("Tags", "At most 10 words, as billing, prod.", autocapitalize="none")
 
     target_kind = radio("Kind of target", (("http", "HTTP request"), ("task", "Task")))
     method = select("Method", ((method, method) for method in targets.METHODS))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from jobs import schedules, strict_json, targets, typed_numbers
+from jobs import schedules, strict_json, tag_words, targets, typed_numbers
 from jobs.definitions import Definition, Problem
 from jobs.targets import HttpTarget, TargetError, TaskTarget
 
@@ -129,6 +129,8 @@ def shape_of(typed: Typed, problems: list[Problem]) -> dict[str, Any]:
         **({"queue": typed["queue"]} if typed.get("queue") else {}),
         "probe": _probe(typed, problems),
         "critical": bool(typed.get("critical")),
+        "tags": tag_words.split(typed.get("tags", "")),
+        "owner": typed.get("owner", ""),
     }
 
 
@@ -152,6 +154,8 @@ def typed_of(definition: Definition) -> dict[str, str]:
         "probe_url": (d.probe or {}).get("url", ""),
         "probe_task": (d.probe or {}).get("task", ""),
         "critical": "on" if d.critical else "",
+        "tags": ", ".join(d.tags),
+        "owner": d.owner,
         "calendar": d.calendar_use.name if d.calendar_use else "",
         "calendar_rule": d.calendar_use.rule if d.calendar_use else "",
         **{name: _shown(getattr(d, name)) for name in (*NUMBERS, *WINDOW)},

@@ -7,15 +7,21 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from jobs import targets
+from jobs import tag_words, targets
 from jobs.definition_errors import Problem
 from jobs.instants import parse_instant
-from jobs.schedule_errors import ScheduleError
+from jobs.schedule_errors import ScheduleError, short
 
+MOST_TAGS = 10  # of a job
 NAME_LENGTH = 120
 TEXT_LENGTH = 20_000
 _UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _JOINER = "\u200d"  # holds emoji together
+
+
+def unprintable(char: str) -> bool:
+    """Whether a character has no shape of its own, or changes how others are shown."""
+    return char != _JOINER and unicodedata.category(char) in _UNPRINTABLE
 
 
 class Reader:
@@ -28,16 +34,16 @@ class Reader:
     def problem(self, field: str, message: str, hint: str = "") -> None:
         self.problems.append(Problem(field, message, hint))
 
-    def name(self, given: object) -> str:
+    def name(self, given: object, field: str = "name") -> str:
         if not isinstance(given, str) or not given.strip():
-            self.problem("name", "is required.", "Give the job a name of 1 to 120 characters.")
+            self.problem(field, "is required.", f"Give 1 to {NAME_LENGTH} characters.")
             return ""
         name = unicodedata.normalize("NFC", given.strip())
         if len(name) > NAME_LENGTH:
-            self.problem("name", f"has {len(name)} characters; at most {NAME_LENGTH} are kept.")
-        bad = next((char for char in name if unicodedata.category(char) in _UNPRINTABLE), None)
-        if bad is not None and bad != _JOINER:
-            self.problem("name", f"holds the character U+{ord(bad):04X}.", "Take it out.")
+            self.problem(field, f"has {len(name)} characters; at most {NAME_LENGTH} are kept.")
+        bad = next((char for char in name if unprintable(char)), None)
+        if bad is not None:
+            self.problem(field, f"holds the character U+{ord(bad):04X}.", "Take it out.")
         return name
 
     def text(self, data: Mapping[str, Any], field: str) -> str:
@@ -114,3 +120,20 @@ class Reader:
     def count(self, data: Mapping[str, Any], field: str, most: int) -> int | None:
         """A whole number from 1 on, or null: no bound."""
         return None if data.get(field) is None else self.number(data, field, 1, 1, most)
+
+    def tags(self, given: object) -> tuple[str, ...]:
+        """Each once, in order; null: none."""
+        if given is None:
+            return ()
+        if not isinstance(given, list) or len(given) > MOST_TAGS:
+            self.problem("tags", f"must be a list of at most {MOST_TAGS} tags.", tag_words.HINT)
+            return ()
+        read = [tag_words.read(one) for one in given]
+        for one, tag in zip(given, read, strict=True):
+            if tag is None:
+                self.problem("tags", f"holds {short(one)}, which is no tag.", tag_words.HINT)
+        return tuple(sorted({tag for tag in read if tag}))
+
+    def owner(self, given: object) -> str:
+        """Whom to ask; null: nobody is named."""
+        return "" if given in (None, "") else self.name(given, "owner")

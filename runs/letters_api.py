@@ -172,16 +172,7 @@ def _choice(group: Group, data: dict[str, Any]) -> Choice:
 
 
 def _run_ids(data: dict[str, Any]) -> list[UUID]:
-    given = data.get("runs")
-    if given is None:
-        return []
-    hint = f"Give a list of 1 to {_LISTED} ids of dead runs of this group."
-    if not isinstance(given, list) or not 1 <= len(given) <= _LISTED:
-        raise BadRequest(Problem("runs", "is no list of runs.", hint))
-    try:
-        return [UUID(one) for one in given]
-    except (ValueError, TypeError, AttributeError):
-        raise BadRequest(Problem("runs", "holds what is no id.", hint)) from None
+    return [] if data.get("runs") is None else asked.ids(data, "runs", _LISTED)
 
 
 _LISTED = 1_000

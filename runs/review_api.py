@@ -181,13 +181,7 @@ def _approval(request: Request, approval_id: UUID, act: Act) -> Approval:
 
 def _named(request: Request, data: dict[str, Any]) -> list[UUID]:
     """The ids of `runs`, each of the team."""
-    given = data["runs"]
-    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        raise BadRequest(Problem("runs", "must be a list of ids."))
-    try:
-        ids = [UUID(one) for one in given]
-    except ValueError:
-        raise BadRequest(Problem("runs", "holds what is no id.", "Give ids as shown.")) from None
+    ids = asked.ids(data, "runs", review_bulk.MOST)
     ours = set(runs_of(request).filter(id__in=ids).values_list("id", flat=True))
     if missing := [str(one) for one in ids if one not in ours]:
         raise BadRequest(Problem("runs", f"holds no run of the team: {missing[0]}."))

@@ -1,4 +1,5 @@
-"""Fixtures that start servers and whole databases. Which servers: tests/plugin.py."""
+"""The cast of most tests; fixtures that start servers and whole databases. Which servers:
+tests/plugin.py."""
 
 from __future__ import annotations
 
@@ -15,7 +16,10 @@ import pytest
 
 from config import pgmq_schema
 from jobs import kept_calendars
-from tests import databases, plugin, servers
+from jobs.models import Team, User
+from tests import databases, make, plugin, servers
+from tests.api import Api
+from tests.pages import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -24,6 +28,26 @@ ROOT = Path(__file__).resolve().parent.parent
 def no_calendar_is_remembered() -> None:
     """A version of a calendar that a test wrote is gone with it."""
     kept_calendars.forget()
+
+
+@pytest.fixture
+def team() -> Team:
+    return make.team()
+
+
+@pytest.fixture
+def operator(team: Team) -> User:
+    return make.operator(team)
+
+
+@pytest.fixture
+def api(team: Team, operator: User) -> Api:
+    return Api.of(team, operator)
+
+
+@pytest.fixture
+def browser(operator: User) -> Browser:
+    return Browser(operator)
 
 
 @pytest.fixture(scope="session")

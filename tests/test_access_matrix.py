@@ -286,6 +286,7 @@ def test_every_route_has_its_row() -> None:
 
 @pytest.mark.parametrize(("route", "method", "who"), CASES)
 def test_who_may_do_what(route: str, method: str, who: str) -> None:
+    """K149."""
     there = stage(route)
     api, before = api_of(who, there.team), there.as_it_is()
     answer = api.call(method, there.path(route), BODIES.get(route, {}) if method != "GET" else None)

@@ -317,11 +317,6 @@ def test_who_signs_in_and_out_is_on_record() -> None:
 # ── what a row is worth ──────────────────────────────────────────────────────────────────
 
 
-@pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
 def test_a_row_says_from_what_to_what_and_hides_secrets(team: Team) -> None:
     job = make.job(team)
     secret = {

@@ -232,6 +232,7 @@ def test_every_page_has_a_rule() -> None:
 @pytest.mark.parametrize("name", sorted(PAGES))
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_a_stranger_is_sent_to_sign_in(name: str, method: str, job: Job, run: Run) -> None:
+    """K148."""
     where = address(name, job, run)
     answer = Client().generic(method.upper(), where)
     assert (answer.status_code, answer.headers["Location"]) == (302, f"/sign-in/?next={where}")
@@ -240,6 +241,7 @@ def test_a_stranger_is_sent_to_sign_in(name: str, method: str, job: Job, run: Ru
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - LISTS - SHARED))
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_another_team_finds_nothing(name: str, method: str, job: Job, run: Run) -> None:
+    """K149."""
     expected = 404 if getattr(PAGES[name], method) else 405
     assert status(make.outsider(), method, address(name, job, run)) == expected
     job.refresh_from_db()

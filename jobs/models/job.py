@@ -4,6 +4,7 @@ from typing import ClassVar, Self
 from uuid import UUID, uuid4
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from jobs.calendars import RULES, Use
@@ -76,6 +77,9 @@ class Job(models.Model):
     decide_by = models.PositiveIntegerField(null=True, blank=True)
     pause_after_reviews = models.PositiveIntegerField(null=True, blank=True)
     critical = models.BooleanField(default=False)
+    # By what it is found, and whom to ask about it.
+    tags = models.JSONField(default=list, db_default=[], blank=True)
+    owner = models.CharField(max_length=120, blank=True, default="", db_default="")
     deleted_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField()
     version = models.PositiveIntegerField(default=1)
@@ -118,6 +122,7 @@ class Job(models.Model):
                 condition=models.Q(calendar__isnull=False),
                 name="jobs_by_a_calendar",
             ),
+            GinIndex(fields=("tags",), opclasses=("jsonb_path_ops",), name="jobs_by_a_tag"),
         )
         constraints = (
             models.UniqueConstraint(

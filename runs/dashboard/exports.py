@@ -29,6 +29,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute 
 Row = dict[str, Any]
 JOB_COLUMNS = (
     *("id", "team", "name", "state", "schedule", "timezone", "calls", "idempotent", "next_due_at"),
+    *("tags", "owner"),
     *("paused_until", "paused_reason", "last_run", "last_run_state", "last_run_at"),
 )
 RUN_COLUMNS = (
@@ -128,6 +129,8 @@ def _job(job: Job, last: outcomes.Outcome | None) -> Row:
         "timezone": clock_of(job),
         "calls": job.target.get("type", ""),
         "idempotent": job.idempotent,
+        "tags": job.tags,
+        "owner": job.owner,
         "next_due_at": instant(due.at) if due and not job.paused else None,
         "paused_until": instant(job.paused_until),
         "paused_reason": job.paused_reason,

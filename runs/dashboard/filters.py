@@ -13,9 +13,9 @@ from django.core.validators import RegexValidator
 from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
 
-from jobs import clock
+from jobs import clock, tag_words
 from jobs.instants import parse_instant
-from jobs.schedule_errors import ScheduleError
+from jobs.schedule_errors import ScheduleError, short
 
 Query = dict[str, list[str]]  # a filter as it is kept: parameter → values, both sorted
 MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
@@ -165,6 +165,35 @@ def text(label: str) -> forms.CharField:
     """A field that is searched for."""
     search = forms.TextInput(attrs={"class": "input", "type": "search"})
     return forms.CharField(label=label, required=False, max_length=120, widget=search)
+
+
+class Words(forms.TextInput):
+    """A text field of several words; an address may name them one by one."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> list[str]:
+        """Each of them: `tag=a&tag=b`, `tag=a,b` and `tag=a b` are the same."""
+        given = data.getlist(name) if hasattr(data, "getlist") else data.get(name, [])
+        texts = [given] if isinstance(given, str) else given
+        return list(dict.fromkeys(one for text in texts for one in tag_words.split(str(text))))
+
+    def format_value(self, value: Any) -> str:
+        """All of them in the one field."""
+        return value if isinstance(value, str) else ", ".join(value or [])
+
+
+class TagsField(forms.Field):
+    """Tags, all of which are asked for; one that no job has finds nothing."""
+
+    def __init__(self, label: str) -> None:
+        attrs = {"class": "input", "autocomplete": "off", "autocapitalize": "none"}
+        super().__init__(label=label, required=False, widget=Words(attrs=attrs))
+
+    def clean(self, value: Any) -> list[str]:
+        """The tags, as they are kept."""
+        read = {one: tag_words.read(one) for one in value or []}
+        if wrong := [one for one, tag in read.items() if tag is None]:
+            raise forms.ValidationError(f"{short(wrong[0])} is no tag. {tag_words.HINT}")
+        return sorted({tag for tag in read.values() if tag})
 
 
 def identifier(label: str) -> forms.UUIDField:

@@ -57,7 +57,8 @@ class AheadSelect(forms.Select):
 
 class JobFilter(filters.Filter):
     """Jobs by text in name and description, team, state, what they call, whether they are safe to
-    repeat, and whether a moment comes within so many seconds; sorted."""
+    repeat, their tags (all that are named) and owner, and whether a moment comes within so many
+    seconds; sorted."""
 
     q = filters.text("Search")
     state = filters.several(
@@ -74,9 +75,13 @@ class JobFilter(filters.Filter):
         max_value=_MOST_AHEAD,
         widget=AheadSelect(attrs={"class": "input"}, choices=[("", "Any time"), *_AHEAD]),
     )
+    tag = filters.TagsField("Tags")
+    owner = filters.text("Owner")
     sort = filters.one("Sorted by", None, list(ORDERS.items()))
 
-    field_order = ("q", "team", "state", "kind", "idempotent", "due_within", "sort")
+    field_order = (
+        *("q", "team", "state", "kind", "idempotent", "tag", "owner", "due_within", "sort"),
+    )
     order = ("sort",)
 
     @property
@@ -111,6 +116,10 @@ class JobFilter(filters.Filter):
             rows = rows.filter(reduce(or_, (_STATES[one][1]() for one in said["state"])))
         if said["kind"]:
             rows = rows.filter(reduce(or_, (_KINDS[one][1] for one in said["kind"])))
+        if said["tag"]:  # all of them
+            rows = rows.filter(tags__contains=said["tag"])
+        if said["owner"]:
+            rows = rows.filter(owner__icontains=said["owner"])
         if said["idempotent"]:
             rows = rows.filter(idempotent=_SAFE[said["idempotent"]])
         if said["due_within"]:

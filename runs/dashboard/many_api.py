@@ -12,7 +12,7 @@ from django.http import QueryDict
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs import access, asked, bulk, clock
+from jobs import access, asked, bulk, clock, tag_words
 from jobs.api_door import Door
 from jobs.api_shapes import instant
 from jobs.bulk import Differs, Do, Result, TooMany
@@ -26,18 +26,24 @@ from runs.dashboard.filters import address_of
 from runs.dashboard.job_filter import JobFilter
 from runs.dashboard.saved_views import Refused
 
-_MEMBERS = ("do", "reason", "until", "jobs", "filter", "as_of", "expected", "dry_run")
+_MEMBERS = (
+    *("do", "reason", "until", "tags"),
+    *("jobs", "filter", "as_of", "expected", "dry_run"),
+)
 
 
 class BulkDoor(Door):
-    """`jobs/bulk/`: pause or resume many."""
+    """`jobs/bulk/`: pause, resume, tag or untag many."""
 
     def post(self, request: Request) -> Response:
-        """`do`, a `reason` to pause, `until`; `jobs` (ids), or `filter` with the `as_of` and
-        `expected` that a `dry_run` answered. The result of each; 409 where the number differs."""
+        """`do`, a `reason` to pause, `until`, or `tags`; `jobs` (ids), or `filter` with the
+        `as_of` and `expected` that a `dry_run` answered. The result of each; 409 where the number
+        differs."""
         access.team(request, Act.OPERATE)
         data = asked.members(request, _MEMBERS)
-        do, rows = _what(data), _rows(request, data.get("filter", {}))
+        do = _what(data)
+        access.team(request, do.act)
+        rows = _rows(request, data.get("filter", {}))
         if asked.flag(data, "dry_run"):
             as_of = clock.now()
             count = bulk.meant(rows, do, as_of)[: bulk.MOST + 1].count()
@@ -93,7 +99,7 @@ def _of_filter(problem: Problem) -> Problem:
 def _chosen(request: Request, data: Mapping[str, Any], do: Do, rows: QuerySet[Job]) -> list[UUID]:
     """The ids that are named, or that the filter finds as of then. Raises Differs, TooMany."""
     if "jobs" in data:
-        return _named(request, data["jobs"])
+        return _named(request, data)
     as_of, expected = asked.instant(dict(data), "as_of"), asked.whole_number(data, "expected")
     if as_of is None or expected is None:
         hint = "Give jobs, or as_of and expected as a dry_run answered them."
@@ -101,23 +107,28 @@ def _chosen(request: Request, data: Mapping[str, Any], do: Do, rows: QuerySet[Jo
     return bulk.found(rows, do, as_of, expected)
 
 
-def _named(request: Request, given: object) -> list[UUID]:
-    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        raise BadRequest(Problem("jobs", "must be a list of ids."))
-    try:
-        ids = [UUID(one) for one in given]
-    except ValueError:
-        raise BadRequest(Problem("jobs", "holds what is no id.", "Give ids as shown.")) from None
+def _named(request: Request, data: Mapping[str, Any]) -> list[UUID]:
+    ids = asked.ids(data, "jobs", bulk.MOST)
     ours = set(access.jobs(request).filter(id__in=ids).values_list("id", flat=True))
     if missing := [str(one) for one in ids if one not in ours]:
         raise BadRequest(Problem("jobs", f"holds no job of the team: {missing[0]}."))
     return ids
 
 
+def _tags(given: object) -> list[str]:
+    tags = [tag_words.read(one) for one in given] if isinstance(given, list) else []
+    if not tags or None in tags:
+        raise BadRequest(Problem("tags", "must be a list of tags.", tag_words.HINT))
+    return [tag for tag in tags if tag]
+
+
 def _done(request: Request, data: Mapping[str, Any], do: Do, ids: list[UUID]) -> list[Result]:
     by = access.person(request)
     if do is Do.RESUME:
         return bulk.resume(ids, by=by)
+    if do in (Do.TAG, Do.UNTAG):
+        change = bulk.tag if do is Do.TAG else bulk.untag
+        return change(ids, _tags(data.get("tags")), by=by)
     reason = asked.text(data, "reason")
     if not reason.strip():
         raise BadRequest(Problem("reason", "is required to pause many.", "Write one sentence."))

@@ -1,4 +1,4 @@
-"""The forms by which many jobs are paused or resumed at once."""
+"""The forms by which many jobs are paused, resumed or tagged at once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from uuid import UUID
 from django import forms
 from django.utils.datastructures import MultiValueDict
 
+from jobs import tag_words
 from jobs.bulk import MOST, Do
 from jobs.instants import canonical_instant, parse_instant
 from jobs.pause_forms import PauseForm
 from jobs.schedule_errors import ScheduleError
+from runs.dashboard.filters import TagsField
 
 TYPED_ABOVE = 50  # who acts on more types their number
 
@@ -83,7 +85,24 @@ class ResumeManyForm(ManyForm):
     """Nothing more is asked."""
 
 
-FORMS: dict[Do, type[ManyForm]] = {Do.PAUSE: PauseManyForm, Do.RESUME: ResumeManyForm}
+class TagManyForm(ManyForm):
+    """Which tags."""
+
+    tags = TagsField("Tags")
+
+    def clean_tags(self) -> list[str]:
+        tags: list[str] = self.cleaned_data["tags"]
+        if not tags:
+            raise forms.ValidationError(f"Write at least one. {tag_words.HINT}")
+        return tags
+
+
+FORMS: dict[Do, type[ManyForm]] = {
+    Do.PAUSE: PauseManyForm,
+    Do.RESUME: ResumeManyForm,
+    Do.TAG: TagManyForm,
+    Do.UNTAG: TagManyForm,
+}
 
 
 def of_ticked(job_ids: list[UUID]) -> dict[str, str]:

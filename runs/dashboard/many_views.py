@@ -1,4 +1,5 @@
-"""The page on which many jobs are paused or resumed: look at which, say why, see the results."""
+"""The page on which many jobs are paused, resumed or tagged: look at which, say why, see what
+became of each."""
 
 from __future__ import annotations
 
@@ -18,7 +19,6 @@ from jobs import bulk, clock
 from jobs.bulk import Differs, Do, Result, TooMany
 from jobs.models import Job, Team
 from jobs.page_door import jobs_of, page, person
-from jobs.roles import Act
 from runs.dashboard import many_forms
 from runs.dashboard.job_filter import JobFilter
 from runs.dashboard.many_forms import ManyForm, PauseManyForm
@@ -30,14 +30,14 @@ LISTED = 100  # of those that are meant, by name
 @require_http_methods(["GET", "POST"])
 def many(request: HttpRequest) -> HttpResponse:
     """The ticked jobs, or those that the filter in the address finds as of now; POST does it."""
-    if not Team.objects.where(person(request).id, Act.OPERATE).exists():
-        raise PermissionDenied
-    if request.method == "POST" and "undo" in request.POST:
-        return _undo(request)
     asked = request.GET.get("ticked") or request.GET.get("do")
-    do = Do.RESUME if asked == Do.RESUME else Do.PAUSE
+    do = Do(asked) if asked in list(Do) else Do.PAUSE
+    if not Team.objects.where(person(request).id, do.act).exists():
+        raise PermissionDenied
     if request.method == "GET":
         return _look(request, do)
+    if "undo" in request.POST:
+        return _undo(request)
     form = many_forms.FORMS[do](request.POST)
     if not form.is_valid():
         return _page(request, do, form, 422) if form.says_which else _unclear(request)
@@ -63,7 +63,7 @@ def _look(request: HttpRequest, do: Do) -> HttpResponse:
             return redirect(f"{reverse('jobs')}{_asked(request).address}")
     else:
         as_of = clock.now()
-        count = bulk.meant(_rows(request), do, as_of)[: bulk.MOST + 1].count()
+        count = bulk.meant(_rows(request, do), do, as_of)[: bulk.MOST + 1].count()
         if count > bulk.MOST:
             messages.error(request, f"{TooMany()} Nothing was done.")
             return redirect(f"{reverse('jobs')}{_asked(request).address}")
@@ -76,13 +76,16 @@ def _chosen(request: HttpRequest, do: Do, form: ManyForm) -> list[UUID]:
     said = form.cleaned_data
     if said["jobs"]:
         return list(said["jobs"])
-    return bulk.found(_rows(request), do, said["as_of"], said["expected"])
+    return bulk.found(_rows(request, do), do, said["as_of"], said["expected"])
 
 
 def _done(request: HttpRequest, do: Do, form: ManyForm, ids: Sequence[UUID]) -> list[Result]:
     if isinstance(form, PauseManyForm):
         return bulk.pause(ids, form.pause, by=person(request))
-    return bulk.resume(ids, by=person(request))
+    if do is Do.RESUME:
+        return bulk.resume(ids, by=person(request))
+    change = bulk.tag if do is Do.TAG else bulk.untag
+    return change(ids, form.cleaned_data["tags"], by=person(request))
 
 
 def _undo(request: HttpRequest) -> HttpResponse:
@@ -92,9 +95,9 @@ def _undo(request: HttpRequest) -> HttpResponse:
     return _results(request, Do.RESUME, results)
 
 
-def _rows(request: HttpRequest) -> QuerySet[Job]:
-    """What the filter in the address finds of what this person may pause."""
-    asked, rows = _asked(request), jobs_of(request, Act.OPERATE)
+def _rows(request: HttpRequest, do: Do) -> QuerySet[Job]:
+    """What the filter in the address finds of what this person may change so."""
+    asked, rows = _asked(request), jobs_of(request, do.act)
     return asked.applied(rows) if asked.is_valid() else rows.none()
 
 
@@ -113,8 +116,8 @@ def _unclear(request: HttpRequest) -> HttpResponse:
 
 def _page(request: HttpRequest, do: Do, form: ManyForm, status: int = 200) -> HttpResponse:
     ids = [one for one in map(_uuid, str(form["jobs"].value() or "").split()) if one]
-    ticked = jobs_of(request, Act.OPERATE).filter(id__in=ids[: bulk.MOST])
-    rows = ticked if ids else bulk.meant(_rows(request), do, clock.now())
+    ticked = jobs_of(request, do.act).filter(id__in=ids[: bulk.MOST])
+    rows = ticked if ids else bulk.meant(_rows(request, do), do, clock.now())
     context = {
         "do": do,
         "form": form,
@@ -127,12 +130,16 @@ def _page(request: HttpRequest, do: Do, form: ManyForm, status: int = 200) -> Ht
     return render(request, "dashboard/many.html", context, status=status)
 
 
+_DID = {Do.PAUSE: "paused", Do.RESUME: "resumed", Do.TAG: "tagged", Do.UNTAG: "untagged"}
+
+
 def _results(request: HttpRequest, do: Do, results: list[Result]) -> HttpResponse:
     ids = [result.job_id for result in results]
     names = {job.id: job for job in jobs_of(request).filter(id__in=ids).select_related("team")}
     done = [result for result in results if result.done]
     context: dict[str, Any] = {
         "do": do,
+        "did": _DID[do],
         "results": [(names.get(result.job_id), result) for result in results],
         "done": len(done),
         "undo": " ".join(f"{one.job_id}:{one.version}" for one in done),

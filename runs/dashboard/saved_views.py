@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import normalize
 
 import structlog
 from django.db import IntegrityError, transaction
@@ -19,6 +20,7 @@ from django.urls import reverse
 from jobs import events
 from jobs.definitions import Problem
 from jobs.models import Membership, Team, User
+from jobs.reading import unprintable
 from jobs.roles import Act, may
 from runs import subjects
 from runs.dashboard.filters import Filter, Query, address_of
@@ -64,9 +66,9 @@ def read(page: str, name: str, given: Mapping[str, Any], team: Team | None = Non
     Raises Refused."""
     if page not in PAGES:
         raise Refused(Problem("page", "is no list.", f"Choose from {', '.join(PAGES)}."))
-    wanted = " ".join(name.split())
-    if not wanted or len(wanted) > LONGEST or "\x00" in wanted:
-        hint = f"Give 1 to {LONGEST} characters."
+    wanted = normalize("NFC", " ".join(name.split()))
+    if not wanted or len(wanted) > LONGEST or any(map(unprintable, wanted)):
+        hint = f"Give 1 to {LONGEST} characters that can be seen."
         raise Refused(Problem("name", "is no name for a view.", hint))
     return Content(page, wanted, canonical(page, given), team)
 

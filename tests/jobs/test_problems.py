@@ -53,6 +53,7 @@ def with_body(text: str) -> bytes:
 def test_what_postgresql_or_a_reader_would_take_otherwise_is_refused_at_its_place(
     api: Api, text: str, place: str
 ) -> None:
+    """K152, K154, K155, K156."""
     answer = api.post("jobs/", with_body(text))
     assert (answer.status, answer.fields) == (400, [place])
     assert answer.headers["Content-Type"] == PROBLEM

@@ -65,6 +65,7 @@ def test_what_is_left_out_has_a_default() -> None:
     ],
 )
 def test_a_target_comes_back_from_storage_as_it_went_in(data: dict[str, object]) -> None:
+    """K153, K156: text that looks like an escape, and numbers that JavaScript would round."""
     target = read(data)
     assert dump(target) == data
     assert load(json.loads(json.dumps(dump(target)))) == target

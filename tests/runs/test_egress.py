@@ -104,6 +104,7 @@ def test_there_are_enough_forms() -> None:
 def test_an_inside_address_spelled_in_the_url_is_never_dialled(
     host: str, scheme: str, canary: Loopback, dialled: list[str]
 ) -> None:
+    """K151."""
     with pytest.raises(NotSent):
         egress.prepare(f"{scheme}://{host}:{canary.port}/", allow=NOTHING, deadline=soon())
     assert dialled == []

@@ -154,6 +154,7 @@ def test_any_other_value_is_kept_as_text(value: object) -> None:
 
 
 def test_nul_in_a_value_is_replaced_in_the_value_not_in_its_text() -> None:
+    """K152, K153."""
     assert evidence.of_value({"a\0": ["x\0y", "\\u0000"]}) == {
         "value": {"a\ufffd": ["x\ufffdy", "\\u0000"]}
     }

@@ -88,6 +88,8 @@ def test_a_job_is_registered_with_its_defaults_written_out(api: Api, editor: Use
         "calendar": None,
         **dict.fromkeys(("probe", "decide_by", "pause_after_reviews")),
         "critical": False,
+        "tags": [],
+        "owner": "",
         "next_due_at": canonical_instant(Due.objects.get().at),
     }
     assert JobVersion.objects.get().by == editor

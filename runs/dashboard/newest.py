@@ -10,6 +10,7 @@ jobs whose newest are newest.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -78,7 +79,8 @@ def ids(
 
 def _is_wanted(job_id: UUID, wanted: Wanted, teams: list[UUID]) -> bool:
     rows = Job.objects.filter(id=job_id, team__in=teams)
-    return rows.filter(name__icontains=wanted.name).exists()
+    rows = rows.filter(name__icontains=wanted.name, owner__icontains=wanted.owner)
+    return rows.filter(tags__contains=list(wanted.tags)).exists()
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,12 @@ class _Look:
 
     @property
     def _jobs(self) -> list[str]:
-        named = ["j.name ilike %(name)s"] if self.wanted.name else []
+        asked = (
+            ("j.name ilike %(name)s", self.wanted.name),
+            ("j.owner ilike %(owner)s", self.wanted.owner),
+            ("j.tags @> %(tags)s::jsonb", self.wanted.tags),
+        )
+        named = (condition for condition, given in asked if given)
         return ["j.team_id = any(%(teams)s::uuid[])", *named]
 
     def _read(self, statement: str) -> list[UUID]:
@@ -177,6 +184,8 @@ class _Look:
             "above": self.above,
             "teams": array(self.teams),
             "name": f"%{_escaped(wanted.name)}%",
+            "owner": f"%{_escaped(wanted.owner)}%",
+            "tags": json.dumps(wanted.tags),
             "first": first_id(wanted.since - _SKEW) if wanted.since else None,
             "last": first_id(wanted.until + _LATE + _SKEW) if wanted.until else None,
             **{name: getattr(wanted, name) for name in ("since", "until", "job", "group")},

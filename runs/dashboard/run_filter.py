@@ -23,9 +23,9 @@ _ORIGINS = ((Origin.SCHEDULE, "Schedule"), (Origin.HAND, "By hand"), (Origin.BAC
 
 
 class RunFilter(filters.Filter):
-    """Runs by state (or a group of states), their job's name and team, what asked for them, the
-    time of their moment (of a run by hand that has none: when it was asked for), one job, one
-    backfill, the failures like which they died last."""
+    """Runs by state (or a group of states), the name, team, tags (all that are named) and owner
+    of their job, what asked for them, the time of their moment (of a run by hand that has none:
+    when it was asked for), one job, one backfill, the failures like which they died last."""
 
     q = filters.text("Job")
     state = filters.several(
@@ -34,13 +34,18 @@ class RunFilter(filters.Filter):
         [*_GROUP_WORDS, *((str(state), word) for state, word in WORDS.items())],
     )
     origin = filters.several("Asked for by", "Anything", [(str(one), say) for one, say in _ORIGINS])
+    tag = filters.TagsField("Tags of its job")
+    owner = filters.text("Owner of its job")
     since = filters.InstantField("Due since")
     until = filters.InstantField("Due until")
     job = filters.identifier("Job’s id")
     backfill = filters.identifier("Backfill")
     group = filters.identifier("Died like")
 
-    field_order = ("q", "state", "team", "origin", "since", "until", "job", "backfill", "group")
+    field_order = (
+        *("q", "state", "team", "origin", "tag", "owner", "since", "until"),
+        *("job", "backfill", "group"),
+    )
 
     def clean(self) -> dict[str, Any]:
         said = super().clean() or {}
@@ -55,6 +60,8 @@ class RunFilter(filters.Filter):
         states = (GROUPS.get(one, frozenset({one})) for one in said["state"])
         return Wanted(
             name=said["q"],
+            owner=said["owner"],
+            tags=tuple(said["tag"]),
             team=said["team"],
             states=frozenset(State(state) for group in states for state in group),
             origins=frozenset(Origin(one) for one in said["origin"]),

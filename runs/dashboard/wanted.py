@@ -17,12 +17,15 @@ _INDEXED = (STARTABLE, *(frozenset({state}) for state in State if state not in S
 @dataclass(frozen=True)
 class Wanted:
     """Runs of any of these states and origins (none: of every one), of a team's slug, of jobs
-    with this in their name; with a moment from `since` to `until`, both with it."""
+    with these in their name and their owner and with all these tags; with a moment from `since`
+    to `until`, both with it."""
 
     states: frozenset[State] = frozenset()
     origins: frozenset[Origin] = frozenset()
     team: str = ""
     name: str = ""
+    owner: str = ""
+    tags: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
     job: UUID | None = None

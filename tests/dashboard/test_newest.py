@@ -43,6 +43,8 @@ def plainly(wanted: Wanted, user: User) -> QuerySet[Run]:
         "origin__in": wanted.origins,
         "job__team__slug": wanted.team,
         "job__name__icontains": wanted.name,
+        "job__owner__icontains": wanted.owner,
+        "job__tags__contains": list(wanted.tags),
         "moment__gte": wanted.since,
         "moment__lte": wanted.until,
         "job": wanted.job,
@@ -54,7 +56,11 @@ def plainly(wanted: Wanted, user: User) -> QuerySet[Run]:
 
 def cast(team: Team, dice: random.Random) -> list[Job]:
     """Jobs of two teams, one of them not the reader's, with runs of every kind."""
-    mine = [make.job(team, name=name, overlap="allow") for name in ("alpha", "beta", "50% off")]
+    mine = [
+        make.job(team, name="alpha", overlap="allow", tags=["prod"], owner="Ada, on call"),
+        make.job(team, name="beta", overlap="allow", tags=["eu", "prod"]),
+        make.job(team, name="50% off", overlap="allow", owner="50% ada"),
+    ]
     make.run(make.job(make.team("elsewhere"), name="alpha"), State.DEAD)
     now = clock.now()
     for _ in range(60):
@@ -80,6 +86,8 @@ def asks(jobs: list[Job], dice: random.Random) -> Iterator[Wanted]:
             until=dice.choice((None, now - HOUR, now - 29 * HOUR)),
             job=dice.choice((None, None, jobs[1].id)),
             name=dice.choice(("", "", "ALPHA", "0%", "_")),
+            owner=dice.choice(("", "", "", "ADA", "%")),
+            tags=dice.choice(((), (), ("prod",), ("eu", "prod"), ("none",))),
             team=dice.choice(("", "", "payments", "elsewhere")),
             group=dice.choice((None, None, None, group.first())),
         )
@@ -123,6 +131,10 @@ NOW_AND_THEN = [
     Wanted(team="payments"),
     Wanted(name="pattern 7"),
     Wanted(name="no such job"),
+    Wanted(tags=("rare",)),
+    Wanted(tags=("rare",), states=frozenset({State.DEAD})),
+    Wanted(tags=("nobody-has-it",)),
+    Wanted(owner="nobody"),
     *(Wanted(states=frozenset({state})) for state in State),
     Wanted(states=UNDER_WAY),
     Wanted(states=FINAL),
@@ -139,6 +151,8 @@ def test_no_list_sorts_or_scans_history(
     for of, jobs, each in ((team, 60, 150), (few, 3, 20)):
         history.jobs(of, jobs)
         history.runs(of, each)
+    rare = Job.objects.filter(team=team, name__in=("pattern 7", "pattern 11"))
+    rare.update(tags=["prod", "rare"], owner="Ada")
     history.analyzed()
     job = Job.objects.filter(team=team).exclude(name="pattern").latest("id")
     now = clock.now()

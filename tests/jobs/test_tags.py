@@ -12,6 +12,9 @@ from jobs import bulk, editing, tag_words, tagging
 from jobs.bulk import Do
 from jobs.definitions import DefinitionError
 from jobs.models import Job, JobVersion, Team, User
+from runs.dashboard import exports
+from runs.dashboard.newest import Reader
+from runs.dashboard.wanted import Wanted
 from tests import make
 from tests.api import Api
 from tests.pages import Browser, typed
@@ -213,3 +216,21 @@ def test_the_list_asks_no_more_for_tags(team: Team, editor: User) -> None:
         counts.append(len(asked))
     assert counts[0] == counts[1]
     assert list(Do) == ["pause", "resume", "tag", "untag"]
+
+
+def test_runs_are_found_by_the_tags_and_owner_of_their_job(
+    api: Api, editor: User, team: Team
+) -> None:
+    run = make.run(make.job(team, name="one", tags=["eu", "prod"], owner="ada"))
+    make.run(make.job(team, name="two", tags=["prod"], owner="bob"))
+    browser = Browser(editor)
+    for query in ("tag=PROD,eu", "tag=prod&tag=eu", "owner=Ada", f"job={run.job_id}&tag=eu"):
+        found = api.get(f"runs/?{query}").body["results"]
+        assert [one["id"] for one in found] == [str(run.id)], query
+        page = browser.get(f"/runs/?{query}")
+        assert [tr.attrs["id"] for tr in page.all("tr") if "id" in tr.attrs] == [f"run-{run.id}"]
+    assert api.get(f"runs/?job={run.job_id}&tag=us").body["results"] == []
+    assert api.get("runs/?tag=-").fields == ["tag"]
+    assert "no tag" in browser.get("/runs/?tag=-").error("tag")
+    found = exports.of_runs(Reader(editor.id), Wanted(tags=("eu",)))
+    assert [one["id"] for one in found] == [str(run.id)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
+from config import icon
 from jobs.api_door import Index, Nowhere
 from runs import health
 
@@ -33,6 +34,7 @@ urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", health.metrics, name="metrics"),
+    path("favicon.ico", icon.favicon, name="favicon"),
     path("admin/", admin.site.urls),
     path("api/v1/", include(api)),
     path("", include("jobs.urls")),

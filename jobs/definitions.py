@@ -183,9 +183,12 @@ class _Reader(Reader):
             return None
         try:
             return parse(data[field])
-        except (schedules.ScheduleError, targets.TargetError) as error:
+        except schedules.ScheduleError as error:
+            for one in (error, *error.beside):
+                self.problem(one.field, one.message, one.hint)
+        except targets.TargetError as error:
             self.problem(error.field, error.message, error.hint)
-            return None
+        return None
 
     def schedule(self, given: object) -> tuple[schedules.Schedule, ...]:
         if self.kept is not None and given == schedules.dump(self.kept.plan.schedules):

@@ -42,7 +42,11 @@ class JobForm(forms.Form):
     missing, `definitions.read` says. `definition` is the outcome once the form is valid.
     `beside`: members of the job that the page does not show, and leaves as they are."""
 
-    name = text("Name", "Unique in its team, at most 120 characters.", maxlength="200")
+    name = text(
+        "Name",
+        f"Unique in its team, at most {definitions.NAME_LENGTH} characters.",
+        maxlength=str(definitions.NAME_LENGTH),
+    )
     description = area("Description", "What it is for; for people.", rows=2)
     owner = text("Owner", "Whom to ask about it: a person, a channel, a phone.", maxlength="200")
     tags = text("Tags", "At most 10 words, as billing, prod.", autocapitalize="none")

@@ -68,7 +68,7 @@ def of_typed(typed: Typed, now: datetime, calendars: Mapping[str, InForce]) -> P
         if found and (chosen := job_fields.calendar_of(typed)):
             found = by_calendar(found, chosen, calendars, now)
     except schedules.ScheduleError as error:
-        problems.append(Problem(error.field, error.message, error.hint))
+        problems += [Problem(one.field, one.message, one.hint) for one in (error, *error.beside)]
     if not problems and (leaves := refusal(Plan(found, *window), now)):
         problems.append(Problem(leaves.field, leaves.message, leaves.hint))
     if problems:

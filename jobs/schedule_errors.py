@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Sequence
 
 REQUIRED = "is required"  # of a field left empty: there is nothing to quote
 
@@ -21,8 +22,10 @@ class ScheduleError(ValueError):
 
     `field` is a path in the job (`schedule.cron`, `schedule[1].at`). `value` is what was given,
     of any JSON type and size; `message` quotes it shortened and says what is wrong with it, as
-    `hint` says the remedy; both are sentences.
+    `hint` says the remedy; both are sentences. `beside`: what else is wrong with the same schedule.
     """
+
+    beside: tuple[ScheduleError, ...] = ()
 
     def __init__(self, field: str, value: object, problem: str, hint: str) -> None:
         super().__init__(field, value, problem, hint)
@@ -42,4 +45,13 @@ class ScheduleError(ValueError):
 
     def under(self, path: str) -> ScheduleError:
         """The same error, its field inside `path`."""
-        return ScheduleError(f"{path}.{self.field}", self.value, self.problem, self.hint)
+        found = ScheduleError(f"{path}.{self.field}", self.value, self.problem, self.hint)
+        found.beside = tuple(error.under(path) for error in self.beside)
+        return found
+
+    @classmethod
+    def of(cls, errors: Sequence[ScheduleError]) -> ScheduleError:
+        """Several of one schedule as one: the first, with the others beside it."""
+        first, *others = errors
+        first.beside = tuple(others)
+        return first

@@ -9,14 +9,16 @@ or a list of up to twenty of them. Errors name their field from `schedule` on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from jobs import cron, zones
 from jobs.instants import canonical_instant, parse_instant
 from jobs.schedule_errors import REQUIRED, ScheduleError, short
 from jobs.schedule_values import At, Cron, Dst, Every, Schedule
+
+Read = TypeVar("Read")
 
 MOST = 20
 LONGEST = 10 * 366 * 86_400  # seconds between two moments of an `every`: ten years
@@ -81,9 +83,30 @@ def _read_kind(kind: str, data: Mapping[str, object], anchor: datetime | None) -
 
 
 def _cron(data: Mapping[str, object]) -> Cron:
-    expression = cron.normalise(data["cron"])
+    """Raises one ScheduleError for all that is wrong: who mends the one is not to meet the next."""
+    wrong: list[ScheduleError] = []
+    expression = _or_wrong(_expression, data["cron"], wrong)
+    zone = _or_wrong(zones.check, data.get("timezone", "UTC"), wrong)
+    dst = _or_wrong(_dst, data.get("dst", "once"), wrong)
+    if expression is None or zone is None or dst is None:
+        raise ScheduleError.of(wrong)
+    return Cron(expression, zone, dst)
+
+
+def _or_wrong(
+    read: Callable[[object], Read], given: object, wrong: list[ScheduleError]
+) -> Read | None:
+    try:
+        return read(given)
+    except ScheduleError as error:
+        wrong.append(error)
+        return None
+
+
+def _expression(given: object) -> str:
+    expression = cron.normalise(given)
     cron.parse(expression)
-    return Cron(expression, zones.check(data.get("timezone", "UTC")), _dst(data.get("dst", "once")))
+    return expression
 
 
 def _dst(given: object) -> Dst:

@@ -6,6 +6,7 @@ import pytest
 
 from jobs import clock, schedules
 from jobs.models import Job, Team, User
+from jobs.reading import NAME_LENGTH
 from tests import make
 from tests.pages import Browser, typed
 
@@ -298,3 +299,15 @@ def test_the_page_of_a_job_shows_its_target_as_it_was_written(browser: Browser) 
     assert job.templated
     assert "https://a.example/{{date}}" in browser.get(f"/jobs/{job.id}/?tab=settings").words
     assert "What it calls at" in browser.get(f"/jobs/{job.id}/edit/").words
+
+
+def test_all_that_is_wrong_with_a_schedule_is_told_at_once(browser: Browser) -> None:
+    page = browser.post("/jobs/new/", **typed(cron="61 * * * *", timezone="Europe/Berlinn"))
+    assert page.status == 422
+    assert "Europe/Berlinn" in page.error("timezone")
+    assert page.error("cron")
+
+
+def test_the_field_of_the_name_takes_as_much_as_the_rule(browser: Browser) -> None:
+    (name,) = browser.get("/jobs/new/").all("input", name="name")
+    assert name.attrs["maxlength"] == str(NAME_LENGTH)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from django.core.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs import access, asked, clock, paging, schedules
+from jobs import access, asked, clock, paging
 from jobs.api_door import Door
 from jobs.definitions import Problem
 from jobs.problems import BadRequest
 from jobs.roles import Act
-from jobs.schedules import ScheduleError
 from runs import audit, audits
+from runs.dashboard.filters import InstantField
 
 LONGEST = timedelta(days=31)
 
@@ -47,9 +48,13 @@ class AuditReportsDoor(Door):
 
 
 def _instant(request: Request, name: str) -> datetime | None:
+    """An instant, or an age as `24h`, as the lists take them; None where it is left out."""
     if name not in request.query_params:
         return None
     try:
-        return schedules.parse_instant(request.query_params[name], name)
-    except ScheduleError as error:
-        raise BadRequest(Problem(name, str(error))) from None
+        found: datetime | None = InstantField(name).clean(request.query_params[name])
+    except ValidationError as error:
+        raise BadRequest(Problem(name, " ".join(error.messages))) from None
+    if found is None:
+        raise BadRequest(Problem(name, "is empty.", "Give a value, or leave it out."))
+    return found

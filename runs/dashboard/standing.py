@@ -21,7 +21,8 @@ MOST = 1_000  # runs of a state that are counted
 
 # The words of the partial indexes, one branch each: history is never read.
 _OF_TEAMS = """
-(select r.state, r.review_at, r.error_group, r.review_class
+(select r.state, case r.state when 'DEAD' then r.died_at else r.review_at end as since,
+       r.error_group, r.review_class
    from runs_run r join jobs_job j on j.id = r.job_id
   where j.team_id = any(%(teams)s::uuid[]) and {states} limit %(most)s)
 """
@@ -30,7 +31,7 @@ _BRANCHES = (
     *(f"r.state = '{state}'" for state in ("RUNNING", "WAITING", "REVIEW", "DEAD")),
 )
 _COUNT = f"""
-select state, count(*), min(review_at), count(distinct error_group),
+select state, count(*), min(since), count(distinct error_group),
        count(*) filter (where review_class = 'missed')
   from ({"union all".join(_OF_TEAMS.format(states=states) for states in _BRANCHES)}) found
  group by state
@@ -53,7 +54,8 @@ select id
 
 @dataclass(frozen=True)
 class Resting:
-    """How many runs are in a state, counted up to MOST; since when the oldest waits; in how many
+    """How many runs are in a state, counted up to MOST; since when the oldest waits for a
+    person; in how many
     groups they stand; how many of them are moments that were missed."""
 
     count: int = 0

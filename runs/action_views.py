@@ -11,9 +11,10 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 
-from jobs import editing, holds
+from jobs import editing, holds, reader
 from jobs.instants import canonical_instant
 from jobs.models import Job
 from jobs.page_door import job_for, page, person
@@ -25,6 +26,7 @@ from runs.forms import NOW, NoteForm, RunNowForm
 from runs.models import Run
 from runs.page_door import listed, run_for
 from runs.states import ACTIVE, ReviewClass, State
+from runs.templatetags.told import link_to
 from runs.views import run_page
 
 
@@ -60,8 +62,13 @@ def _start(request: HttpRequest, job: Job, form: RunNowForm) -> HttpResponse:
     except by_hand.Held as held:
         messages.error(request, f"Nothing was started. {held}")
         return redirect("job-run-now", job.id)
-    messages.success(request, f"A run of {job.name} is on its way.")
+    _say(request, f"A run of {job.name} is on its way.", run)
     return redirect("run", run.id)
+
+
+def _say(request: HttpRequest, done: str, run: Run) -> None:
+    """What was done, and to which run: the message may be read on another page."""
+    messages.success(request, format_html("{} {}", done, link_to(run, reader.zone_of(request))))
 
 
 def _run_now_page(
@@ -147,5 +154,5 @@ def _move(
         form.add_error("note", str(missing))
         return run_page(request, run, form, status=422)
     else:
-        messages.success(request, done)
+        _say(request, done, run)
     return redirect("run", run.id)

@@ -10,6 +10,8 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from jobs import editing, paging
@@ -114,7 +116,9 @@ def discard_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
         messages.error(request, str(changed))
         return redirect("dead-group", group.id)
     passed = f" {done.passed_over} had been moved meanwhile." if done.passed_over else ""
-    messages.success(request, f"{done.discarded} discarded, and recorded with your name.{passed}")
+    said = f"{done.discarded} discarded, and recorded with your name.{passed}"
+    closed = f"{reverse('runs')}?group={group.id}&state={State.CLOSED}"
+    messages.success(request, format_html('{} <a href="{}">Look at them</a>', said, closed))
     return redirect("dead-group", group.id)
 
 

@@ -9,8 +9,10 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.html import format_html
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from jobs import reader
 from jobs.models import Team
 from jobs.page_door import demand, page, person
 from jobs.roles import Act
@@ -30,6 +32,7 @@ from runs.models import Approval, Run
 from runs.page_door import listed, run_for
 from runs.review_forms import DecisionForm, ManyForm
 from runs.states import State
+from runs.templatetags.told import link_to
 from runs.views import review_context, run_page
 
 _REFUSALS = (
@@ -133,13 +136,13 @@ def _decided(request: HttpRequest, run: Run, form: DecisionForm) -> None:
             new_key=form.wants_new_key,
         )
     except approvals.Asked as asked:
-        messages.success(request, f"Asked, and recorded with your name. {asked}")
+        _say(request, f"Asked, and recorded with your name. {asked}", run)
     except Stale as stale:
         messages.error(request, f"{stale} Yours was not recorded.")
     except _REFUSALS as refusal:
         messages.error(request, f"{refusal} Nothing was decided.")
     else:
-        messages.success(request, "Decided, and recorded with your name.")
+        _say(request, "Decided, and recorded with your name.", run)
 
 
 @page
@@ -238,8 +241,13 @@ def _done(request: HttpRequest, run: Run, act: Callable[[], object], said: str) 
     except _REFUSALS as refusal:
         messages.error(request, f"{refusal} Nothing was done.")
     else:
-        messages.success(request, said)
+        _say(request, said, run)
     return _back(request, run)
+
+
+def _say(request: HttpRequest, done: str, run: Run) -> None:
+    """What was done, and to which run: the queue that is shown next does not hold it any more."""
+    messages.success(request, format_html("{} {}", done, link_to(run, reader.zone_of(request))))
 
 
 def _back(request: HttpRequest, run: Run) -> HttpResponse:

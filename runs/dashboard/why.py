@@ -172,7 +172,8 @@ def _without_worker(run: Run, now: datetime) -> Answer:
         )
         remedy = "Wait for them, or start more workers."
     elif starts:
-        text += f" None is at work; the last start there was at {canonical_instant(max(starts))}."
+        last = canonical_instant(max(starts).replace(microsecond=0))
+        text += f" None is at work; the last start there was at {last}."
         remedy = f"Start a worker: celery -A config worker -Q {run.queue}."
     else:
         text += " None is at work, and none has started anything lately."

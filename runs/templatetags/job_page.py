@@ -48,6 +48,12 @@ def hears(job: Job | None, teams: Mapping[str, Team]) -> list[tuple[Team, list[T
     return [(team, rows.get(team.id, [])) for team in asked]
 
 
+@register.simple_tag
+def anybody_hears(job: Job, kind: str) -> bool:
+    """Whether any channel of the job's team is told of this kind of thing."""
+    return Channel.objects.filter(team=job.team_id, kinds__contains=[Kind(kind)]).exists()
+
+
 @register.simple_tag(takes_context=True)
 def acts_on(context: Any, job: Job) -> list[events.Shown]:
     """The last acts on the job and its runs, of those that this person may read."""

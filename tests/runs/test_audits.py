@@ -65,7 +65,7 @@ def test_the_page_names_each_gap_with_its_job(browser: Browser, team: Team) -> N
     audits.kept(clock.now() - timedelta(hours=3))
     page = browser.get("/audit/firings/")
     (job,) = {run.job_id for run in Run.objects.all()}
-    assert missing in page.words
+    assert page.all("time", datetime=missing)
     assert page.all("a", href=f"/jobs/{job}/")
     last = AuditReport.objects.get()
     assert "no earlier audits" in browser.get(f"/audit/firings/?before={last.id}").words

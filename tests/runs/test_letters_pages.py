@@ -172,6 +172,9 @@ def test_a_discard_needs_a_reason(browser: Browser, where: str) -> None:
     page = sent(browser, look, f"{where}discard/", note="Of no use.")
     assert "3 discarded, and recorded with your name." in page.words
     assert "None of this group is dead any more." in page.words
+    (link,) = [a for a in page.all("a") if a.text == "Look at them"]
+    closed = browser.get(link.attrs["href"])
+    assert len([tr for tr in closed.all("tr") if tr.attrs.get("id", "").startswith("run-")]) == 3
     assert Decision.objects.filter(decision="discard", note="Of no use.").count() == 3
 
 

@@ -92,7 +92,7 @@ def test_the_pages_tell_who_waits_by_word_and_sign_and_for_what(
 ) -> None:
     page = browser.get(f"/runs/{waiting.id}/")
     assert "Waiting" in page.words
-    assert f"Waits for run {active.id}" in page.words
+    assert "Waits for a run by hand to end." in page.words
     assert "#glyph-waiting" in page.html
     assert page.all("a", href=f"/runs/{active.id}/")
     assert page.all("form", action=f"/runs/{waiting.id}/cancel/")

@@ -11,9 +11,9 @@ from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404
 from rest_framework.request import Request
 
+from jobs import deleted
 from jobs.models import Job, Team, Token, User
 from jobs.roles import Act, roles_that_may
 
@@ -46,9 +46,11 @@ def jobs(request: Request) -> QuerySet[Job]:
 
 
 def job(request: Request, job_id: UUID, act: Act) -> Job:
-    """The job; Http404 where there is none of the team, PermissionDenied below the role."""
+    """The job; Http404 where there is none of the team (Deleted: any more), PermissionDenied below
+    the role."""
     found = jobs(request).filter(id=job_id).first()
     if found is None:
-        raise Http404
+        ever = Job.objects.ever(person(request).id).filter(team_id=team_id(request))
+        raise deleted.missing(ever, job_id)
     team(request, act)
     return found

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
+from jobs.deleted import Deleted, missing
 from jobs.models import Job, Membership, User
 from jobs.models.job import JobQuerySet
 from jobs.roles import Act, may
@@ -23,9 +25,19 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 def page(
     view: Callable[Concatenate[HttpRequest, P], Answer],
-) -> Callable[Concatenate[HttpRequest, P], Answer]:
-    """A page with a team's data: for people who have signed in, and kept by no cache."""
-    return never_cache(login_required(view))
+) -> Callable[Concatenate[HttpRequest, P], Answer | HttpResponse]:
+    """A page with a team's data: for people who have signed in, and kept by no cache. Of a job
+    that was deleted each says so."""
+
+    @wraps(view)
+    def told(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> Answer | HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except Deleted as gone:
+            shown = {"gone": gone, "job": gone.job, "acts": acts(request, gone.job.team_id)}
+            return render(request, "jobs/deleted.html", shown, status=410)
+
+    return never_cache(login_required(told))
 
 
 def fragment(view: View[P]) -> View[P]:
@@ -47,8 +59,11 @@ def jobs_of(request: HttpRequest, act: Act = Act.READ) -> JobQuerySet:
 
 
 def job_for(request: HttpRequest, job_id: UUID, act: Act = Act.READ) -> Job:
-    """The job, for this. Another team's is 404, as if it were not there; without leave, 403."""
-    job = get_object_or_404(jobs_of(request), id=job_id)
+    """The job, for this. Another team's is 404, as if it were not there; one that was deleted, 410;
+    without leave, 403."""
+    job = jobs_of(request).filter(id=job_id).first()
+    if job is None:
+        raise missing(Job.objects.ever(person(request).id), job_id)
     demand(request, job.team_id, act)
     return job
 

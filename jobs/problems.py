@@ -20,8 +20,10 @@ from rest_framework.response import Response
 
 from jobs import calendar_editing, request_ids, strict_json
 from jobs.definitions import DefinitionError, Problem
+from jobs.deleted import Deleted
 from jobs.editing import Changed, Gone, NameTaken, NothingDue, ReadOnly
 from jobs.holds import HeldAlready, HoldError, Over
+from jobs.instants import canonical_instant
 from jobs.json_values import MAX_BYTES
 from jobs.schedules import ScheduleError
 from jobs.targets import TargetError
@@ -110,13 +112,26 @@ def as_problem(error: Exception, context: Mapping[str, Any]) -> Response:
         case Conflict():
             return _problem(409, str(error.detail), error.problems, **error.more)
         case Gone() | calendar_editing.Gone() | Http404():
-            return _problem(404, NOT_FOUND, error.problems if isinstance(error, NoSuch) else ())
+            return _absent(error)
         case PermissionDenied():
             return _problem(403, str(error) or "Your role may not do this.")
         case APIException():
             return _of_framework(error)
         case _:
             return _unexpected(error)
+
+
+def _absent(error: Exception) -> Response:
+    match error:
+        case Deleted():
+            at, by = canonical_instant(error.at), error.by or None
+            return _problem(410, str(error), deleted_at=at, by=by)
+        case Gone():
+            return _problem(410, "The job was deleted meanwhile. Nothing was done.")
+        case NoSuch():
+            return _problem(404, NOT_FOUND, error.problems)
+        case _:
+            return _problem(404, NOT_FOUND)
 
 
 def _refused(problems: Sequence[Problem], status: int = 400) -> Response:

@@ -65,7 +65,7 @@ def job_new(request: HttpRequest) -> HttpResponse:
     if not teams:
         return render(request, "jobs/no_team.html", status=403)
     if request.method == "GET":
-        return _form_page(request, JobForm(teams=teams, initial=BLANK))
+        return _form_page(request, JobForm(teams=teams, initial=_like(request) or BLANK))
     if "preview" in request.POST:
         return _form_page(request, JobForm(teams=teams, initial=request.POST.dict()))
     form = JobForm(request.POST, teams=teams)
@@ -185,6 +185,20 @@ def job_signing_secret(request: HttpRequest, job_id: UUID) -> HttpResponse:
     job = job_for(request, job_id, Act.EDIT)
     secret = signing.renew(job.id, by=person(request))
     return render(request, "jobs/signing_secret.html", {"job": job, "secret": secret})
+
+
+def _like(request: HttpRequest) -> dict[str, str] | None:
+    """What the form of a new job shows where it is to be like another one, which may be deleted:
+    all but what is secret, and but its name where that is taken."""
+    try:
+        wanted = UUID(request.GET.get("like", ""))
+        job = Job.objects.ever(person(request).id).filter(id=wanted).first()
+        typed = job_fields.typed_of(stored.definition(job)) if job else None
+    except (ValueError, schedules.ScheduleError):
+        return None
+    if job is None or typed is None:
+        return None
+    return {**typed, "team": job.team.slug, "name": job.name if job.deleted_at else ""}
 
 
 def _write(form: JobForm, write: Callable[[], Job]) -> Job | None:

@@ -21,8 +21,12 @@ TAKES_TURNS = "(j.overlap <> 'allow' or j.block_on_review)"  # of a job `j`, in 
 class JobQuerySet(models.QuerySet["Job"]):
     def where(self, user_id: int | None, act: Act = Act.READ) -> Self:
         """The jobs, not deleted, of the teams in which this person may do this."""
+        return self.ever(user_id, act).filter(deleted_at=None)
+
+    def ever(self, user_id: int | None, act: Act = Act.READ) -> Self:
+        """The same with those that were deleted."""
         teams = Team.objects.where(user_id, act)
-        return self.filter(deleted_at=None, team__in=teams).select_related("team")
+        return self.filter(team__in=teams).select_related("team")
 
 
 class Job(models.Model):

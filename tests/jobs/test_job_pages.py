@@ -285,7 +285,7 @@ def test_a_job_is_deleted_once_its_name_is_typed(browser: Browser, team: Team) -
     page = browser.post(f"/jobs/{job.id}/delete/", name=job.name)
     assert page.url == "/jobs/"
     assert "is deleted" in page.words
-    assert browser.get(f"/jobs/{job.id}/").status == 404
+    assert browser.get(f"/jobs/{job.id}/").status == 410
 
 
 def test_who_comes_after_a_delete_is_told_so(

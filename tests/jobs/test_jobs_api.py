@@ -225,8 +225,8 @@ def test_what_a_job_tells_is_not_changed_by_an_edit(api: Api, team: Team, field:
 def test_a_deleted_job_is_gone_and_its_name_free(api: Api, team: Team) -> None:
     job = make.job(team)
     assert api.delete(f"jobs/{job.id}/").status == 204
-    assert api.get(f"jobs/{job.id}/").status == 404
-    assert api.delete(f"jobs/{job.id}/").status == 404
+    assert api.get(f"jobs/{job.id}/").status == 410
+    assert api.delete(f"jobs/{job.id}/").status == 410
     assert api.post("jobs/", make.shape()).status == 201
     assert not Due.objects.filter(job=job).exists()
 
@@ -253,4 +253,4 @@ def test_a_job_deleted_under_an_edit_is_gone(
 
     job = make.job(team)
     monkeypatch.setattr(editing, "edit", faster)
-    assert api.patch(f"jobs/{job.id}/", {"timeout": 7}).status == 404
+    assert api.patch(f"jobs/{job.id}/", {"timeout": 7}).status == 410

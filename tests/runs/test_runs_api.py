@@ -206,4 +206,4 @@ def test_the_runs_of_a_deleted_job_stay(api: Api, job: Job) -> None:
     run = make.run(job, State.SUCCEEDED)
     Job.objects.filter(id=job.id).update(deleted_at=clock.now())
     assert api.get(f"runs/{run.id}/").status == 200
-    assert api.post(f"jobs/{job.id}/run/").status == 404
+    assert api.post(f"jobs/{job.id}/run/").status == 410

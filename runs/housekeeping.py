@@ -60,8 +60,10 @@ def retention() -> dict[str, int]:
         if last == _FIRST:
             break
     backfills, replays = _prune_over()
-    _deleted(Trial.objects.filter(at__lt=clock.now() - timedelta(days=settings.KEEP_RUNS_DAYS)))
-    log.info("housekeeping.pruned", runs=pruned, backfills=backfills, replays=replays)
+    old = Trial.objects.filter(at__lt=clock.now() - timedelta(days=settings.KEEP_RUNS_DAYS))
+    trials = _in_batches(lambda: _deleted(old), enough)
+    told = {"backfills": backfills, "replays": replays, "trials": trials}
+    log.info("housekeeping.pruned", runs=pruned, **told)
     return {"pruned": pruned}
 
 
@@ -85,13 +87,7 @@ def key_expiry() -> dict[str, int]:
 @job_task("onebeat.messages")
 def messages() -> dict[str, int]:
     """Forget what was told, and what nobody could be told, more than a month ago."""
-    deleted = 0
-    enough = _in_time()
-    while not enough():
-        count = outbox.forget(BATCH)
-        deleted += count
-        if count < BATCH:
-            break
+    deleted = _in_batches(lambda: outbox.forget(BATCH), _in_time())
     log.info("housekeeping.messages_forgotten", messages=deleted)
     return {"deleted": deleted}
 
@@ -147,6 +143,17 @@ def daily_audit() -> dict[str, Any]:
 def _in_time() -> Callable[[], bool]:
     deadline = time.monotonic() + WITHIN
     return lambda: time.monotonic() > deadline
+
+
+def _in_batches(delete: Callable[[], int], enough: Callable[[], bool]) -> int:
+    """How many were deleted, batch by batch, until one was not full or the time is up."""
+    deleted = 0
+    while not enough():
+        count = delete()
+        deleted += count
+        if count < BATCH:
+            break
+    return deleted
 
 
 @transaction.atomic

@@ -150,11 +150,15 @@ def test_the_same_key_again_proves_that_it_is_honoured(
     assert third.request.headers["Onebeat-Attempt"] == "3"
 
 
-def test_old_ones_go_with_the_runs(team: Team, settings: LazySettings) -> None:
+def test_old_ones_go_with_the_runs_batch_by_batch(
+    team: Team, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(housekeeping, "BATCH", 2)
     job = make.job(team)
-    old, new = make.trial(job), make.trial(job)
+    new, *old = (make.trial(job) for _ in range(6))
     kept = timedelta(days=settings.KEEP_RUNS_DAYS)
-    Trial.objects.filter(id=old.id).update(at=clock.now() - kept - timedelta(hours=1))
+    past = Trial.objects.filter(id__in=[one.id for one in old])
+    past.update(at=clock.now() - kept - timedelta(hours=1))
     housekeeping.retention()
     assert list(Trial.objects.values_list("id", flat=True)) == [new.id]
 

@@ -30,6 +30,7 @@ class StepDoor(Door):
         """Where it stands; 404 while nobody has claimed it."""
         asked.parameters(request, ())
         _run_of(request, key, Act.READ)
+        _check_name(step)
         with _said():
             return Response(_shown(key, step, steps.look_up(key, step)))
 
@@ -50,6 +51,7 @@ class StepDoor(Door):
         """Finish it: the `attempt` that holds it stores its `answer`; 200, again and again."""
         run = _run_of(request, key, Act.OPERATE)
         data = asked.members(request, ("attempt", "answer"))
+        _check_name(step)
         attempt = _attempt(data, of=run)
         with _said():
             found = steps.finish(key, step, attempt=attempt, answer=data.get("answer"))
@@ -58,6 +60,8 @@ class StepDoor(Door):
 
 def _run_of(request: Request, key: str, act: Act) -> Run:
     """The run that has begun with this key, if it is the team's; Http404 otherwise."""
+    if not key.isprintable():  # no run has it, and PostgreSQL takes no NUL to look for
+        raise Http404
     row = IdempotencyKey.objects.filter(key=key, step="").values_list("run_id", flat=True)
     here = runs_of(request).filter(id__in=row)
     found = here.select_related(None).only("id", "attempt").first()

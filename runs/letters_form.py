@@ -29,7 +29,10 @@ class LetterFilter(forms.Form):
         widget=forms.TextInput(attrs={"class": "input", "type": "search"}),
     )
     team = forms.ChoiceField(
-        label="Team", required=False, widget=forms.Select(attrs={"class": "input"})
+        label="Team",
+        required=False,
+        widget=forms.Select(attrs={"class": "input"}),
+        error_messages={"invalid_choice": "%(value)s is none of your teams."},
     )
     after = forms.CharField(required=False, max_length=400, widget=forms.HiddenInput())
 

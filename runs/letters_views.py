@@ -20,7 +20,7 @@ from jobs.page_door import acts, demand, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
 from runs import dead_letters, replay_batch
-from runs.dashboard import polling
+from runs.dashboard import polling, refused
 from runs.dead_letters import ORDER, Differs, Group, Preview
 from runs.letters_form import ChosenForm, DiscardForm, LetterFilter, ReplayForm
 from runs.models import Replay
@@ -37,7 +37,9 @@ _EARLIER = 10  # replays of a group
 def all_groups(request: HttpRequest) -> HttpResponse:
     """The dead letters of this person's teams by group, what died last first."""
     waiting = Replay.objects.where(person(request).id).filter(state=Going.ASKED)
-    context = {**_groups(request), "waiting": waiting.order_by("id")[:_EARLIER]}
+    shown = _groups(request)
+    wrong = refused.of(request, shown["filter"])
+    context = {**shown, "waiting": waiting.order_by("id")[:_EARLIER], "refused": wrong}
     return render(request, "runs/dead_letters.html", context)
 
 

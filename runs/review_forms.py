@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django import forms
 
+from runs.dashboard import filters
 from runs.forms import NoteForm
 from runs.models import Run
 from runs.review import Choice
@@ -24,21 +25,16 @@ _WORDS = {"mine": "By me", "others": "By others", "nobody": "By nobody"}
 TYPED_ABOVE = 50  # so many at once are to be typed
 
 
-def _select(label: str, every: str, choices: list[tuple[str, str]]) -> forms.ChoiceField:
-    widget = forms.Select(attrs={"class": "input"})
-    return forms.ChoiceField(
-        label=label, choices=[("", every), *choices], required=False, widget=widget
-    )
-
-
 class ReviewFilter(forms.Form):
     """Which of the queue. `after` is the last run shown before."""
 
-    review_class = _select("Why", "Every class", [(one.value, one.value) for one in ReviewClass])
-    whose = _select("Taken", "Or not taken", [(one, _WORDS[one]) for one in WHOSE])
-    overdue = _select("Time", "Any", [("yes", "Overdue")])
-    job = forms.UUIDField(required=False, widget=forms.HiddenInput())
-    after = forms.UUIDField(required=False, widget=forms.HiddenInput())
+    review_class = filters.one(
+        "Why", "Every class", [(one.value, one.value) for one in ReviewClass]
+    )
+    whose = filters.one("Taken", "Or not taken", [(one, _WORDS[one]) for one in WHOSE])
+    overdue = filters.one("Time", "Any", [("yes", "Overdue")])
+    job = filters.identifier("Job’s id")
+    after = filters.identifier("Further ones")
 
     @property
     def asked(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from runs import (
     review_shown,
     run_again,
 )
-from runs.dashboard import polling
+from runs.dashboard import polling, refused
 from runs.decisions import NoteMissing, Stale
 from runs.models import Approval, Run
 from runs.page_door import listed, run_for
@@ -51,7 +51,8 @@ def queue(request: HttpRequest) -> HttpResponse:
     """What waits for this person's teams, the most overdue first."""
     together = review_shown.together(request, review_shown.asked(request)).count()
     shown = review_shown.queue(request)
-    return render(request, "runs/review.html", {**shown, "together": together})
+    wrong = refused.of(request, shown["filter"])
+    return render(request, "runs/review.html", {**shown, "together": together, "refused": wrong})
 
 
 @polling.poll

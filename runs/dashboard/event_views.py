@@ -10,7 +10,7 @@ from jobs import paging
 from jobs.models import AuditEvent
 from jobs.page_door import page, person
 from jobs.problems import BadRequest
-from runs.dashboard import events, exports
+from runs.dashboard import events, exports, refused
 from runs.dashboard.event_filter import EventFilter
 from runs.dashboard.list_views import slugs
 from runs.page_door import address
@@ -23,7 +23,7 @@ SIZE = 50  # rows of a page
 def audit(request: HttpRequest) -> HttpResponse:
     """What was done in this person's teams, and by whom, the newest first."""
     asked = EventFilter(request.GET, slugs=slugs(request))
-    found = _page(request, asked)
+    found, lost = _page(request, asked)
     last = paging.cursor(found[SIZE - 1], events.NEWEST) if len(found) > SIZE else None
     context = {
         "filter": asked,
@@ -31,18 +31,21 @@ def audit(request: HttpRequest) -> HttpResponse:
         "more": address(request, cursor=last) if last else None,
         "first": asked.address if request.GET.get("cursor") else None,
         "file_most": f"{exports.MOST:,}",
+        "refused": refused.of(request, asked, beside=("cursor",), wrong=lost),
     }
     return render(request, "dashboard/audit.html", context)
 
 
-def _page(request: HttpRequest, asked: EventFilter) -> list[AuditEvent]:
-    """A page, and one more where there is a next; nothing for a filter that is none."""
+def _page(request: HttpRequest, asked: EventFilter) -> tuple[list[AuditEvent], dict[str, str]]:
+    """A page, and one more where there is a next; nothing for a filter that is none. With what
+    is wrong with its cursor."""
     if not asked.is_valid():
-        return []
+        return [], {}
+    lost = {}
     rows = asked.applied(events.of(person(request)))
     try:
         cursor = request.GET.get("cursor", "")
         rows = paging.after(rows, events.NEWEST, cursor) if cursor else rows
     except BadRequest:  # of another list, or of nowhere: from the beginning
-        pass
-    return list(rows[: SIZE + 1])
+        lost = {"cursor": refused.LOST}
+    return list(rows[: SIZE + 1]), lost

@@ -49,9 +49,17 @@ class Filter(forms.Form):
 
     def __init__(self, data: Any = None, *, slugs: Sequence[str] = ()) -> None:
         super().__init__(data if data is not None else QueryDict(), label_suffix="")
+        self.slugs = slugs
         team = self.fields["team"].widget
         assert isinstance(team, forms.Select)
         team.choices = [("", "Every team"), *((slug, slug) for slug in slugs)]
+
+    def clean_team(self) -> str:
+        """Refused where a page offers teams and this is none of them."""
+        slug: str = self.cleaned_data["team"]
+        if slug and self.slugs and slug not in self.slugs:
+            raise forms.ValidationError(f"{slug} is none of your teams: {', '.join(self.slugs)}.")
+        return slug
 
     @classmethod
     def names(cls) -> tuple[str, ...]:

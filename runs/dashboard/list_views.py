@@ -17,7 +17,7 @@ from jobs.page_door import jobs_of, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
 from runs import members
-from runs.dashboard import exports, job_pages, newest, outcomes, polling, tabs
+from runs.dashboard import exports, job_pages, newest, outcomes, polling, refused, tabs
 from runs.dashboard.filters import Filter, address_of
 from runs.dashboard.job_filter import JobFilter
 from runs.dashboard.newest import Reader
@@ -36,7 +36,7 @@ _BY_BIRTH = ("-id",)
 def jobs(request: HttpRequest) -> HttpResponse:
     """The jobs of this person's teams, each with what became of it lately."""
     asked = JobFilter(request.GET, slugs=slugs(request))
-    rows, more = _jobs(request, asked)
+    rows, more, lost = _jobs(request, asked)
     past = outcomes.past(job.id for job in rows)
     pauses = _pauses(rows)
     context = {
@@ -46,6 +46,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "may_pause": bool(slugs(request, Act.OPERATE)),
         "may_register": bool(slugs(request, Act.EDIT)),
         "behind": members.behind() if person(request).is_staff else [],
+        "refused": refused.of(request, asked, beside=("cursor",), wrong=lost),
     }
     return render(request, "dashboard/jobs.html", {**context, **_tabs(request, "jobs", asked)})
 
@@ -56,7 +57,12 @@ def runs(request: HttpRequest) -> HttpResponse:
     """The runs of this person's teams, newest first."""
     asked = RunFilter(request.GET, slugs=slugs(request))
     by_error = {k: v for k, v in asked.narrowing.items() if k in ("q", "team")}
-    context = {**_run_rows(_Look(request, asked)), "by_error": address_of(by_error)}
+    lost = {"cursor": refused.LOST} if request.GET.get("cursor") and not _below(request) else {}
+    context = {
+        **_run_rows(_Look(request, asked)),
+        "by_error": address_of(by_error),
+        "refused": refused.of(request, asked, beside=("cursor", "top"), wrong=lost),
+    }
     return render(request, "dashboard/runs.html", {**context, **_tabs(request, "runs", asked)})
 
 
@@ -134,16 +140,17 @@ def slugs(request: HttpRequest, act: Act = Act.READ) -> list[str]:
     return list(rows.values_list("slug", flat=True))
 
 
-def _jobs(request: HttpRequest, asked: JobFilter) -> tuple[list[Job], str | None]:
-    """A page of jobs and the cursor of the next; nothing for a filter that is none."""
+def _jobs(request: HttpRequest, asked: JobFilter) -> tuple[list[Job], str | None, dict[str, str]]:
+    """A page of jobs, the cursor of the next, and what is wrong with that of this one; nothing
+    for a filter that is none."""
     if not asked.is_valid():
-        return [], None
+        return [], None, {}
     rows = asked.applied(jobs_of(request)).select_related("team", "due")
     cursor = request.GET.get("cursor", "")
     try:
-        return job_pages.page(rows, asked.sorting, cursor, SIZE)
+        return *job_pages.page(rows, asked.sorting, cursor, SIZE), {}
     except BadRequest:  # of another order, or of nowhere: from the beginning
-        return job_pages.page(rows, asked.sorting, "", SIZE)
+        return *job_pages.page(rows, asked.sorting, "", SIZE), {"cursor": refused.LOST}
 
 
 def _runs(request: HttpRequest, asked: RunFilter, top: UUID | None) -> list[UUID]:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from jobs.models import Team
 from jobs.page_door import demand, page, person
 from jobs.roles import Act
-from runs.dashboard import first_steps, load, polling
+from runs.dashboard import first_steps, load, polling, refused
 from runs.dashboard.overview import REGIONS, Reader
 from runs.dashboard.windows import LENGTHS, USUAL
 
@@ -29,8 +29,14 @@ def home(request: HttpRequest) -> HttpResponse:
         "teams": load.by_team(reader.user.id) if reader.user.is_staff else [],
         "most_teams": load.MOST,
         "is_member": bool(reader.teams),
+        "refused": refused.of(request, beside=("window",), wrong=_unknown_window(request)),
     }
     return render(request, "dashboard/overview.html", context)
+
+
+def _unknown_window(request: HttpRequest) -> dict[str, str]:
+    known = request.GET.get("window", USUAL) in LENGTHS
+    return {} if known else {"window": f"Choose from {', '.join(LENGTHS)}; {USUAL} is shown."}
 
 
 @polling.poll

@@ -20,7 +20,7 @@ from jobs.page_door import jobs_of, page, person
 from jobs.roles import Act
 from jobs.schedule_errors import ScheduleError
 from jobs.templatetags.moments import zone_of
-from runs.dashboard import days_off, heat, upcoming
+from runs.dashboard import days_off, heat, refused, upcoming
 from runs.dashboard.density import local_days
 from runs.dashboard.upcoming import Place
 
@@ -36,7 +36,10 @@ class UpcomingFilter(forms.Form):
     """Which moments: of a team, from an instant (`from`) to before another, behind a place."""
 
     team = forms.ChoiceField(
-        label="Team", required=False, widget=forms.Select(attrs={"class": "input"})
+        label="Team",
+        required=False,
+        widget=forms.Select(attrs={"class": "input"}),
+        error_messages={"invalid_choice": "%(value)s is none of your teams."},
     )
     until = forms.CharField(required=False, max_length=40)
     behind = forms.CharField(required=False, max_length=80)
@@ -100,7 +103,9 @@ def coming(request: HttpRequest) -> HttpResponse:
     jobs = jobs_of(request) if valid else Job.objects.none()
     if valid and asked.cleaned_data["team"]:
         jobs = jobs.filter(team__slug=asked.cleaned_data["team"])
+    wrong = {} if chosen in TABS else {"tab": f"Choose from {', '.join(TABS)}."}
     context = {"tab": tab, "tabs": TABS.items(), "filter": asked, "now": now, "valid": valid}
+    context["refused"] = refused.of(request, asked, beside=("tab",), wrong=wrong)
     if valid:
         context |= _SHOWN[tab](request, jobs, asked)
     return render(request, "dashboard/upcoming.html", context)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 
-from jobs import clock, definitions, schedules
+from jobs import clock, definitions, schedules, typed_numbers
 from jobs.editing import Pause
 from jobs.form_fields import MONO, text
 
@@ -16,7 +16,11 @@ class PauseForm(forms.Form):
     """Why a job pauses, and until when. `pause` is the outcome once the form is valid."""
 
     reason = text("Reason", "Shown to everybody who wonders why it does not run.", maxlength="500")
-    until = text("Until", "Empty: until somebody resumes it. As 2026-11-29T18:00:00+01:00.", **MONO)
+    until = text(
+        "Until",
+        "Empty: until somebody resumes it. As 2h, 1d, or 2026-11-29T18:00:00+01:00.",
+        **MONO,
+    )
 
     pause: Pause
     use_required_attribute = False
@@ -31,11 +35,13 @@ class PauseForm(forms.Form):
         text: str = self.cleaned_data["until"]
         if not text:
             return None
+        now = clock.now()
         try:
-            until = schedules.parse_instant(text, "until")
+            until = _after(text, now) or schedules.parse_instant(text, "until")
         except schedules.ScheduleError as error:
-            raise forms.ValidationError(f"{error.message} {error.hint}") from None
-        if until <= clock.now():
+            hint = f"{error.hint} Or as a length of time from now: 2h, 1d, 1 h 30 m."
+            raise forms.ValidationError(f"{error.message} {hint}") from None
+        if until <= now:
             raise forms.ValidationError(f"“{text}” is over. Choose an instant to come.")
         return until
 
@@ -52,6 +58,15 @@ class PauseForm(forms.Form):
         if not self.errors:
             self.pause = Pause(self.cleaned_data["reason"], self.cleaned_data["until"])
         return self.cleaned_data
+
+
+def _after(text: str, now: datetime) -> datetime | None:
+    """The instant so long after `now`; None where the text is no length of time with a unit. The
+    longest that can be typed lies within the calendar."""
+    length = typed_numbers.length(text)
+    if isinstance(length, str) or not text.strip()[-1:].isalpha():
+        return None
+    return now.replace(microsecond=0) + timedelta(seconds=length)
 
 
 class SkipForm(forms.Form):

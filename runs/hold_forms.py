@@ -40,9 +40,8 @@ class HoldForm(PauseForm):
         scope = self.fields["scope"]
         assert isinstance(scope, forms.ChoiceField)
         scope.choices = offered
-        self.fields[
-            "until"
-        ].help_text = "Empty: until somebody ends it. As 2026-11-29T18:00:00+01:00."
+        help_text = "Empty: until somebody ends it. As 2h, 1d, or 2026-11-29T18:00:00+01:00."
+        self.fields["until"].help_text = help_text
 
     def clean_reason(self) -> str:
         reason: str = self.cleaned_data["reason"]

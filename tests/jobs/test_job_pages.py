@@ -252,6 +252,10 @@ def test_a_pause_needs_a_reason_and_says_what_will_not_fire(browser: Browser, te
         ("tomorrow", "not an instant"),
         ("2999-01-01T00:00", "offset"),
         ("2020-01-01T00:00:00Z", "over"),
+        ("0h", "over"),
+        ("90", "2h, 1d"),
+        ("-2h", "2h, 1d"),
+        ("soon", "2h, 1d"),
     ],
 )
 def test_a_pause_ends_at_an_instant_to_come(
@@ -264,6 +268,27 @@ def test_a_pause_ends_at_an_instant_to_come(
     assert page.value("reason") == "why"
     job.refresh_from_db()
     assert not job.paused
+
+
+@pytest.mark.parametrize(
+    ("typed", "length"),
+    [
+        ("2h", timedelta(hours=2)),
+        ("1 d", timedelta(days=1)),
+        ("1h 30m", timedelta(minutes=90)),
+        ("999999d 999999h 999999m 999999999s", None),
+    ],
+)
+def test_a_pause_may_end_so_long_from_now(
+    browser: Browser, team: Team, typed: str, length: timedelta | None
+) -> None:
+    job = make.job(team)
+    before = clock.now().replace(microsecond=0)
+    browser.post(f"/jobs/{job.id}/pause/", reason="why", until=typed)
+    job.refresh_from_db()
+    assert job.paused_until is not None
+    if length is not None:
+        assert before + length <= job.paused_until <= clock.now() + length
 
 
 def test_a_job_is_paused_until_an_instant_and_resumed_by_hand(browser: Browser, team: Team) -> None:

@@ -226,6 +226,14 @@ def test_the_form_says_what_is_wrong(
     assert not Hold.objects.exists()
 
 
+def test_a_hold_may_end_so_long_from_now(team: Team, operator: User) -> None:
+    fields = {"scope": team.slug, "reason": "The ledger moves.", "until": "2h"}
+    Browser(operator).send("/holds/", fields)
+    hold = Hold.objects.get()
+    assert hold.until is not None
+    assert timedelta(0) < hold.until - clock.now() <= timedelta(hours=2)
+
+
 def test_the_form_says_that_a_hold_is_on_already(team: Team, operator: User) -> None:
     holds.begin(team, "The ledger moves.", by=None)
     page = Browser(operator).post("/holds/", scope="payments", reason="Again.")

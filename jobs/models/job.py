@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.db.models.functions import Lower
 
 from jobs.calendars import RULES, Use
 from jobs.definition_values import COMPLETIONS, DAY
@@ -102,6 +103,13 @@ class Job(models.Model):
         indexes = (
             models.Index(
                 fields=("name", "id"), condition=models.Q(deleted_at=None), name="jobs_by_name"
+            ),
+            # As a person looks for one, who does not remember its capitals.
+            models.Index(
+                Lower("name"),
+                "id",
+                condition=models.Q(deleted_at=None),
+                name="jobs_by_name_in_any_case",
             ),
             # How all of them stand is counted along this, without their wide rows.
             models.Index(

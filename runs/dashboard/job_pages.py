@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.core import signing
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, UUIDField, Value
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Lower
 
 from jobs import paging
 from jobs.definitions import Problem
@@ -26,9 +26,11 @@ from runs.states import Origin
 _NEVER = datetime(9999, 1, 1, tzinfo=UTC)
 _NO_RUN = UUID(int=0)
 _BY = {
-    "name": ("name", "id"),
+    "name": ("plain_name", "id"),
+    "-name": ("-plain_name", "-id"),
     "next_due": ("next_at", "id"),
     "last_run": ("-last_run", "id"),
+    "-last_run": ("last_run", "id"),
 }
 _SALT = "onebeat.jobs"
 
@@ -49,9 +51,11 @@ def page(rows: QuerySet[Job], sort: str, cursor: str, size: int) -> tuple[list[J
 
 
 def _ordered(rows: QuerySet[Job], sort: str, newest: UUID) -> QuerySet[Job]:
+    if sort in ("name", "-name"):
+        rows = rows.annotate(plain_name=Lower("name"))
     if sort == "next_due":
         rows = rows.annotate(next_at=Coalesce("due__at", Value(_NEVER)))
-    if sort == "last_run":
+    if sort in ("last_run", "-last_run"):
         of_job = Run.objects.filter(job=OuterRef("pk"), id__lte=newest).order_by("-id")
         last = Coalesce(Subquery(of_job.values("id")[:1]), Value(_NO_RUN, UUIDField()))
         rows = rows.annotate(last_run=last)

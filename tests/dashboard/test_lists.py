@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from urllib.parse import quote
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -12,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import clock, editing
 from jobs.models import Due, Job, Team, User
+from runs.dashboard import job_pages
 from runs.models import Run
 from runs.states import Origin, ReviewClass, State
 from tests import make
@@ -70,7 +72,7 @@ def test_page_and_api_filter_jobs_alike(browser: Browser, api: Api, team: Team) 
         assert of_api(api, f"jobs/?{query}") == names, query
 
 
-@pytest.mark.parametrize("sort", ["name", "next_due", "last_run"])
+@pytest.mark.parametrize("sort", ["name", "-name", "next_due", "last_run", "-last_run"])
 def test_jobs_are_sorted_and_paged_while_they_fire(
     api: Api, team: Team, monkeypatch: pytest.MonkeyPatch, sort: str
 ) -> None:
@@ -83,8 +85,10 @@ def test_jobs_are_sorted_and_paged_while_they_fire(
         make.run(job, State.SUCCEEDED)
     expected = {
         "name": jobs,
+        "-name": jobs[::-1],
         "next_due": jobs,
         "last_run": [*jobs[:1:-1], *sorted(jobs[:2], key=lambda job: job.id)],
+        "-last_run": [*sorted(jobs[:2], key=lambda job: job.id), *jobs[2:]],
     }[sort]
     page, seen = api.get(f"jobs/?sort={sort}&page_size=2").body, []
     while True:
@@ -245,3 +249,33 @@ def test_names_of_every_kind_are_found_and_shown(browser: Browser, team: Team) -
         run = make.run(Job.objects.get(name=name))
         rows = browser.get(f"/runs/?q={quote(name)}").all("tr", id=f"run-{run.id}")
         assert len(rows) == 1
+
+
+def test_names_stand_in_one_order_whatever_their_capitals(
+    browser: Browser, api: Api, team: Team
+) -> None:
+    for name in ("beta", "Alpha", "Gamma", "alpha 2"):
+        make.job(team, name=name)
+    names = ["Alpha", "alpha 2", "beta", "Gamma"]
+    assert of_page(browser, "/jobs/") == of_api(api, "jobs/") == names
+    assert of_page(browser, "/jobs/?sort=-name") == of_api(api, "jobs/?sort=-name") == names[::-1]
+
+
+def test_a_head_that_is_clicked_again_turns_the_list_around(browser: Browser, team: Team) -> None:
+    make.job(team)
+    page = browser.get("/jobs/?state=active")
+    (name,) = [a for a in page.all("a") if a.text.startswith("Name")]
+    assert name.attrs["href"] == "?state=active&sort=-name"
+    (name,) = [a for a in browser.get("/jobs/?sort=-name").all("a") if a.text.startswith("Name")]
+    assert name.attrs["href"] == "?sort=name"
+
+
+def test_the_order_of_names_is_read_along_an_index(team: Team) -> None:
+    make.job(team)
+    rows = job_pages._ordered(Job.objects.filter(deleted_at=None), "name", UUID(int=0))
+    with connection.cursor() as cursor:
+        cursor.execute("set local enable_seqscan = off")
+        cursor.execute("set local enable_bitmapscan = off")
+        cursor.execute("set local enable_sort = off")
+        plan = rows.values_list("id")[:51].explain()
+    assert "jobs_by_name_in_any_case" in plan

@@ -16,6 +16,7 @@ from runs.evidence import printable
 from runs.page_door import address
 
 LOST = "This list has not given it, so its beginning is shown."
+_PAGING = {"cursor", "top"}  # what the page gives itself
 _SHOWN = 60  # characters of a name or a value
 
 
@@ -39,7 +40,7 @@ def of(
     """What the filter `asked` refuses, what is `wrong` with the parameters that the page reads
     `beside` it, and every parameter that nobody reads."""
     filters = {} if asked is None else asked.fields
-    hidden = {name for name, field in filters.items() if field.widget.is_hidden}
+    hidden = {name for name, field in filters.items() if field.widget.is_hidden} | _PAGING
     said = {} if asked is None else {name: _joined(errors) for name, errors in asked.errors.items()}
     offered = ", ".join(name for name in (*filters, *beside) if name not in hidden)
     for name in request.GET:

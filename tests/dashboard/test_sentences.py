@@ -96,6 +96,14 @@ def test_a_sentence_that_is_not_cut_is_told_to_its_end(browser: Browser, job: Jo
     assert f"{told} {told} {told} and so on." in browser.get(f"/runs/{run.id}/").words
 
 
+def test_a_runbook_shows_what_stands_in_backticks_as_code(browser: Browser, team: Team) -> None:
+    job = make.job(team, runbook="Look for `acted` in <b>`the ledger`</b>, or ` alone.")
+    for path in (f"/jobs/{job.id}/?tab=notes", f"/runs/{make.run(job, State.DEAD).id}/"):
+        page = browser.get(path)
+        assert "Look for acted in <b>the ledger</b>, or ` alone." in page.words
+        assert "<code>acted</code>" in page.html
+
+
 def test_a_schedule_for_once_is_told_on_the_readers_clock(in_berlin: Browser, team: Team) -> None:
     year = clock.now().year + 1
     job = make.job(team, name="once", schedule={"at": f"{year}-12-01T10:00:00Z"})

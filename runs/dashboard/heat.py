@@ -3,7 +3,7 @@ without any tint."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
@@ -12,9 +12,13 @@ from runs.dashboard.density import LocalDay, hours_of
 LEVELS = 5
 
 
-def level(count: int, most: int) -> int:
-    """From 0 for nothing to LEVELS for the most there is."""
-    return 0 if count <= 0 else max(1, -(-count * LEVELS // max(most, 1)))
+def levels(counts: Iterable[int]) -> dict[int, int]:
+    """By count, from 0 for nothing to LEVELS: by its rank among the different counts, so that one
+    very busy hour does not leave all others alike, and a week in which every hour is alike is pale.
+    """
+    found = sorted({count for count in counts if count > 0})
+    steps = max(len(found), LEVELS)
+    return {0: 0} | {count: 1 + rank * LEVELS // steps for rank, count in enumerate(found)}
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,25 @@ def rows(
 ) -> list[Row]:
     """The map of these days; `within(start, end)` counts. Hours that end by `since` are over."""
     found = [(day.date, _by_hour(_cells(day, zone, since, within))) for day in days]
-    most = max((cell.count or 0 for _, cells in found for cell in cells), default=0)
-    return [Row(day, [_tinted(cell, most) for cell in cells]) for day, cells in found]
+    by_count = levels(cell.count or 0 for _, cells in found for cell in cells)
+    return [Row(day, [_tinted(cell, by_count) for cell in cells]) for day, cells in found]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A tint, and the counts that have it."""
+
+    level: int
+    least: int
+    most: int
+
+
+def legend(shown: Sequence[Row]) -> list[Step]:
+    """What each tint of a map stands for, the palest first."""
+    counts: dict[int, set[int]] = {}
+    for cell in (cell for row in shown for cell in row.cells if cell.count):
+        counts.setdefault(cell.level, set()).add(cell.count or 0)
+    return [Step(level, min(having), max(having)) for level, having in sorted(counts.items())]
 
 
 def _cells(day: LocalDay, zone: str, since: datetime, within: Callable[..., int]) -> Iterator[Cell]:
@@ -67,5 +88,5 @@ def _by_hour(cells: Iterator[Cell]) -> list[Cell]:
     return found
 
 
-def _tinted(cell: Cell, most: int) -> Cell:
-    return replace(cell, level=level(cell.count or 0, most))
+def _tinted(cell: Cell, by_count: dict[int, int]) -> Cell:
+    return replace(cell, level=by_count[cell.count or 0])

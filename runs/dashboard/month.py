@@ -111,9 +111,9 @@ def of_job(job: Job, now: datetime, zone: str, asked: str) -> Month:
             days[on].outcomes[State(state)] = count
     _look_ahead(job, now, whole, days)
     _mark_clocks(job, zone, whole, days)
-    most = max((day.total for day in days.values()), default=0)
+    levels = heat.levels(day.total for day in days.values())
     for day in days.values():
-        day.level = min(4, heat.level(day.total, most))
+        day.level = min(4, levels[day.total])
     return Month(first, _weeks(first, days), zone, sum(row[2] for row in found) >= MOST)
 
 

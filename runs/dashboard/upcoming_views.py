@@ -129,12 +129,13 @@ def _list(request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter) -> d
 
 def _week(request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter) -> dict[str, object]:
     zone = reader.zone_of(request)
-    today = asked.now.astimezone(zones.zone(zone)).date()
     last = asked.now + timedelta(days=upcoming.DAYS + 1)
     days = local_days(asked.now, last, zone)[: upcoming.DAYS]
     found = upcoming.week(jobs, asked.now, days[-1].end)
     rows = heat.rows(days, zone, found.minutes.start, found.within)
-    return {"week": found, "rows": rows, "hours": range(24), "zone": zone, "today": today}
+    legend = heat.legend(rows)
+    hours = range(24)
+    return {"week": found, "rows": rows, "legend": legend, "hours": hours, "zone": zone}
 
 
 def _off(request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter) -> dict[str, object]:

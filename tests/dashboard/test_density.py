@@ -105,7 +105,8 @@ def test_the_map_shows_the_hours_of_the_clock() -> None:
     sunday = rows[3]
     assert sunday.cells[2].count == 120, "this hour comes twice"
     assert rows[0].cells[4].count is None, "this hour is over"
-    assert {cell.level for cell in sunday.cells} == {3, 5}
+    assert {cell.level for cell in sunday.cells} == {1, 2}
+    assert heat.legend(rows) == [heat.Step(1, 60, 60), heat.Step(2, 120, 120)]
     spring = local_days(SPRING, SPRING + timedelta(days=8), "Europe/Berlin")[:7]
     rows = heat.rows(spring, "Europe/Berlin", SPRING, lambda start, end: 1)
     assert rows[3].cells[2].count is None, "this hour is left out"
@@ -118,4 +119,8 @@ def test_hours_of_a_zone_at_half_past_are_its_own() -> None:
 
 
 def test_levels() -> None:
-    assert [heat.level(count, 100) for count in (0, 1, 20, 21, 99, 100)] == [0, 1, 1, 2, 5, 5]
+    assert heat.levels([]) == {0: 0}
+    assert heat.levels([7, 7, 0]) == {0: 0, 7: 1}, "where all are alike none stands out"
+    assert heat.levels([6, 7]) == {0: 0, 6: 1, 7: 2}
+    busy = heat.levels([0, *range(1, 10), 5000])
+    assert [busy[count] for count in (1, 2, 3, 8, 9, 5000)] == [1, 1, 2, 4, 5, 5]

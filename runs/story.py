@@ -116,7 +116,7 @@ def _attempt(attempt: Attempt) -> Iterator[Entry]:
         title = f"{name}: its target reported"
         yield Entry(attempt.reported_at, "running", title, step=Step.ANSWERED)
     if attempt.ended_at:
-        glyph = _GLYPHS.get(attempt.outcome, "failed")
+        glyph = glyph_of(attempt.outcome)
         effect = f"effect: {attempt.effect}" if attempt.effect else ""
         detail = " · ".join(part for part in (attempt.reason, effect) if part)
         yield Entry(attempt.ended_at, glyph, f"{name}: {attempt.outcome}", detail, Step.ANSWERED)
@@ -153,4 +153,11 @@ _SPENT = {
     (Step.ANSWERED, Step.DECIDED): ("waited", "for a decision"),
     (Step.DECIDED, Step.SENT): ("waited", "to be sent"),
 }
+
+
+def glyph_of(outcome: str) -> str:
+    """What an outcome of a call is drawn as."""
+    return _GLYPHS.get(outcome, "failed")
+
+
 _GLYPHS = {"succeeded": "succeeded", "unknown": "review", "lost": "review", "later": "retrying"}

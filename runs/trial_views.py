@@ -16,7 +16,7 @@ from jobs.forms import JobForm
 from jobs.models import Job, Team
 from jobs.page_door import acts, demand, job_for, page, person
 from jobs.roles import Act
-from runs import key_proof, trial, trial_typed
+from runs import key_proof, story, trial, trial_typed
 from runs.by_hand import Held
 from runs.models import Trial
 from runs.trial import Asked
@@ -120,6 +120,7 @@ def _result(request: HttpRequest, found: Trial, error: str = "", status: int = 2
         "trial": found,
         "job": found.job if found.job and found.job.deleted_at is None else None,
         "error": error,
+        "glyph": story.glyph_of(found.outcome) if found.outcome else "waiting",
         "replayed": key_proof.replayed(found.answer) or found.outcome == "later",
         "same": [first, *first.repeats.order_by("at")],
         "may_act": Act.OPERATE in acts(request, found.team_id),

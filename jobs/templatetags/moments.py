@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -18,14 +18,15 @@ from jobs.schedule_errors import ScheduleError
 register = template.Library()
 
 
-@register.simple_tag
-def moment(at: datetime | None, job: Job | None = None) -> str:
-    """An instant in the zone of the job's schedule, with UTC beside it; an en dash for None."""
+@register.simple_tag(takes_context=True)
+def moment(context: Mapping[str, Any], at: datetime | None, job: Job | None = None) -> str:
+    """An instant in the zone of the job's schedule, with UTC beside it; on the reader's clock
+    where no job is given. An en dash for None."""
     if at is None:
         return "–"
-    zone = zone_of(job) if job else ""
+    zone = zone_of(job) if job else str(context.get("reader_zone", ""))
     shown = in_zone(at, zone)
-    if not zone:
+    if not zone or not job:
         return shown
     return format_html('{} <span class="utc">{}</span>', shown, _in(at, ""))
 

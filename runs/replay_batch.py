@@ -95,7 +95,8 @@ def begin(
             choice.check(_with_items(replay, choice))
             if wants_second(sample.job, replay.count):
                 _set_asked(replay)
-            _recorded("replay.begun", replay, sample.job, by, f"{replay.count} runs. {note}")
+            counted = f"{replay.count} run{'' if replay.count == 1 else 's'}"
+            _recorded("replay.begun", replay, sample.job, by, f"{counted}. {note}")
     except IntegrityError as error:
         raise _open_one(choice.group, error) from None
     log.info("replay.begun", **told(replay), runs=replay.count)

@@ -29,6 +29,8 @@ COMES = "[hx-trigger=load]"  # a part that is still to come by itself
 TABS = ("activity", "schedule", "settings", "versions", "audit", "notes")
 HEIGHT = "Math.max(900, document.documentElement.scrollHeight)"
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+CUT = """[...document.querySelectorAll(".scroll:has(> table.rows)")]
+    .filter(box => box.scrollWidth > box.clientWidth).map(box => box.ariaLabel)"""
 # Of whole pages alone: parts of them, files and redirects are looked at by other tests.
 PARTS = ("preview", "progress", "live", "csv", "json", "file", "subdivisions", "overview-")
 NO_PAGE = {"start", "counts", "job-runs", "job-filled", "review-news", "review-others"}
@@ -103,11 +105,14 @@ def _axe(page: Page) -> Iterator[str]:
 
 
 def _looks(page: Page, name: str) -> Iterator[str]:
-    """Where it is wider than its window; its pictures, where a person wants them."""
+    """Where it is wider than its window, and where a list is wider than its place: what is to be
+    done stands in the last column. Its pictures, where a person wants them."""
     for width in (390, 1280):  # as the next page finds it
         page.set_viewport_size({"width": width, "height": 900})
         if (wider := page.evaluate(WIDER)) > 0:
             yield f"{wider} px wider than {width} px"
+        if cut := page.evaluate(CUT):
+            yield f"cut off at {width} px: {cut}"
         if os.environ.get("ONEBEAT_SCREENS") == "1":
             _pictures(page, width, name)
 

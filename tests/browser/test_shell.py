@@ -75,3 +75,21 @@ def test_the_theme_is_the_devices_until_a_reader_chooses(
     Preference.objects.create(user=operator, theme="light", density="compact")
     page.goto("/review/")
     assert page.evaluate(BACKGROUND) == GROUND["light"], "before any script of ours"
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_filters_are_folded_where_there_is_no_room(
+    visit: Visit, job: Job, operator: User, script: bool
+) -> None:
+    page = visit(operator, script=script)
+    page.goto("/jobs/")
+    state, folded = page.get_by_label("State"), page.locator(".fold > summary")
+    expect(state).to_be_visible()
+    expect(folded).to_be_hidden()
+    page.set_viewport_size({"width": 390, "height": 800})
+    expect(state).to_be_hidden()
+    folded.click()
+    state.select_option("paused")
+    page.get_by_role("button", name="Filter", exact=True).click()
+    expect(folded).to_have_text("Filters (1)")
+    expect(state).to_be_hidden()

@@ -27,7 +27,7 @@ class JobQuerySet(models.QuerySet["Job"]):
     def ever(self, user_id: int | None, act: Act = Act.READ) -> Self:
         """The same with those that were deleted."""
         teams = Team.objects.where(user_id, act)
-        return self.filter(team__in=teams).select_related("team")
+        return self.filter(team__any_of=teams.values("id")).select_related("team")
 
 
 class Job(models.Model):

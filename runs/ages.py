@@ -6,15 +6,16 @@ ages is a range of ids, and needs no index of its own.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
+SKEW = timedelta(minutes=10)  # a margin: ids come from the hosts' clocks, moments do not
 _MILLISECONDS_SHIFT = 80
 _FIRST_VERSION_7 = 0x7000_8000_0000_0000_0000
 
 
 def first_id(born: datetime) -> UUID:
-    """The least id that a run born at this instant (1970 or later) can have. Ids come from the
-    hosts' clocks: leave a margin where an hour matters."""
+    """The least id that a run born at this instant (1970 or later) can have. Where
+    the clock of the database counts, leave SKEW."""
     milliseconds = max(0, int(born.timestamp() * 1000))
     return UUID(int=milliseconds << _MILLISECONDS_SHIFT | _FIRST_VERSION_7)

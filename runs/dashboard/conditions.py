@@ -6,48 +6,51 @@ partial indexes on them, the newest outcome of a job by `runs_of_a_job`; history
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any, TypeVar
 
-from django.db.models import (
-    DateTimeField,
-    DurationField,
-    ExpressionWrapper,
-    F,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    Value,
-)
+from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Greatest, Now
-from django.db.models.lookups import IsNull, LessThan
-
-from jobs.models import Due, Hold
-from runs.models import Run, Tried
-from runs.states import State
-
-OUTCOMES = (State.SUCCEEDED, State.CLOSED, State.DEAD, State.REVIEW)  # the runs that tell
-_FENCE = 1_000_000  # of a subquery: more than there are; it is worked out by itself
-_UNFINISHED = (State.REVIEW, State.DEAD, State.RETRYING)
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
-# Of each job the newest run that is bad, unless a good one has come after it. Bad ones are few,
-# and one probe of `runs_of_a_job` each says the rest.
-_FAILING = """
-select bad.job_id
-  from (select distinct on (job_id) job_id, id
-          from (select job_id, id from runs_run where state = 'REVIEW'
-                union all
-                select job_id, id from runs_run where state = 'DEAD') each
-         order by job_id, id desc) bad
- where (select o.state from runs_run o
-         where o.job_id = bad.job_id and o.id > bad.id and o.state in ('SUCCEEDED', 'CLOSED')
-         order by o.id desc limit 1) is null
-"""
+# Of each job of everybody's the newest run that needs a person, in the words of the partial
+# indexes. (No PostgreSQL before 18 knows the greatest UUID; as text they sort alike.)
+WORST = """
+select job_id, max(id::text collate "C")::uuid as id
+  from (select job_id, id from runs_run where state = 'REVIEW'
+        union all
+        select job_id, id from runs_run where state = 'DEAD') bad
+ group by job_id"""
+# It is not known that the job has got over that (runs/models/tried.py).
+IS_SUSPECT = "(w.id > t.got_over or (w.id is not null and t.got_over is null))"
+# Of the job `j`: the newest run that tells how it is.
+NEWEST = """
+(select o.state from runs_run o
+  where o.job_id = j.id and o.state in ('SUCCEEDED', 'CLOSED', 'DEAD', 'REVIEW')
+  order by o.id desc limit 1)"""
+NEWEST_IS_BAD = f"({NEWEST} in ('DEAD', 'REVIEW'))"
+_FAILING = f"""
+with j as materialized (
+  select w.job_id as id
+    from ({WORST}) w left join runs_tried t on t.job_id = w.job_id
+   where {IS_SUSPECT})
+select id from j where {NEWEST_IS_BAD}
+"""  # noqa: S608 (our own words)
+# What has not started so long after its moment; what waits for a hold waits because somebody said
+# so. The same as runs/outbox.py tells of.
+_LATE_RUN = """
+  from runs_run r join jobs_job j on j.id = r.job_id
+ where (r.state in ('CLAIMED', 'ENQUEUED') or (r.state = 'WAITING' and r.hold_id is null))
+   and r.attempt = 0 and r.due_at is not null and j.deleted_at is null
+   and greatest(r.due_at, r.not_before) + j.late_after * interval '1 second'
+       < statement_timestamp()"""
+# A moment so long behind that no beat has claimed; the end of a pause is none.
+_OVERDUE = """
+  from jobs_due d join jobs_job j on j.id = d.job_id
+ where d.at < statement_timestamp() and not j.paused
+   and d.at + j.late_after * interval '1 second' < statement_timestamp()"""
+LATE = f"select r.job_id {_LATE_RUN} union select d.job_id {_OVERDUE}"
 
 
 def failing(jobs: Rows) -> Rows:
@@ -59,18 +62,7 @@ def failing(jobs: Rows) -> Rows:
 
 def is_failing() -> Q:
     """The same, of a job."""
-    return Q(id__in=RawSQL(_FAILING, ()))  # noqa: S611 (our own words)
-
-
-def is_new() -> Q:
-    """Of a job: no run of it has had an outcome yet, so far as one is kept."""
-    newest = Run.objects.filter(job=OuterRef("pk"), state__in=OUTCOMES).order_by("-id")
-    return Q(IsNull(Subquery(newest.values("state")[:1]), True))
-
-
-def is_known_as_tried() -> Q:
-    """Of a job: that it is not new has been found out before."""
-    return Q(id__in=Tried.objects.values("job_id"))
+    return Q(id__any_of=RawSQL(_FAILING, ()))  # noqa: S611 (our own words)
 
 
 def late(jobs: Rows) -> Rows:
@@ -81,54 +73,17 @@ def late(jobs: Rows) -> Rows:
 
 def is_late() -> Q:
     """Of a job: a run of it is late, or its moment is and has no run yet."""
-    return Q(id__in=late_runs(Run.objects.all()).order_by().values("job_id")) | (
-        Q(id__in=overdue(Due.objects.all()).values("job_id"))
-    )
-
-
-def late_runs(runs: Rows) -> Rows:
-    """Those that have not started so long after their moment; one that waits for a hold waits
-    because somebody said so. The same as runs/outbox.py tells of."""
-    unstarted = Q(state__in=(State.CLAIMED, State.ENQUEUED)) | Q(state=State.WAITING, hold=None)
-    found: Rows = runs.filter(
-        unstarted, attempt=0, due_at__isnull=False, job__deleted_at=None
-    ).filter(_past(Greatest(F("due_at"), F("not_before"))))
-    return found
+    return Q(id__any_of=RawSQL(LATE, ()))  # noqa: S611 (our own words)
 
 
 def late_of(runs: Rows) -> Rows:
     """Those of these runs that are late. Which are is found first, by the indexes on what has not
     started, and then whose they are: the other way round each job would be asked."""
-    ids = late_runs(Run.objects.all()).order_by().values("id")
-    found: Rows = runs.filter(id__in=ids[:_FENCE])
+    found: Rows = runs.filter(id__any_of=RawSQL(f"select r.id {_LATE_RUN}", ()))  # noqa: S611
     return found
 
 
 def overdue(dues: Rows) -> Rows:
-    """The moments so long behind that no beat has claimed; the end of a pause is none."""
-    found: Rows = dues.filter(job__paused=False, at__lt=Now()).filter(_past(F("at")))
+    """Those of these moments that are late, and have no run yet."""
+    found: Rows = dues.filter(job__any_of=RawSQL(f"select d.job_id {_OVERDUE}", ()))  # noqa: S611
     return found
-
-
-def rests() -> Q:
-    """Of a job: a run of it needs a person, or goes on after a failure."""
-    found = Q()
-    for state in _UNFINISHED:  # one partial index each
-        found |= Q(id__in=Run.objects.filter(state=state).order_by().values("job_id"))
-    return found
-
-
-def held() -> Q:
-    """Of a job: a hold of its team, or of the whole installation, is on. There are few, and often
-    none: they are looked up first."""
-    on = list(Hold.objects.filter(ended_at=None).values_list("team_id", flat=True))
-    return Q(pk__isnull=False) if None in on else Q(team__in=on)
-
-
-def _past(moment: Any) -> LessThan:
-    """The moment of a run or a due row, and its job's `late_after` seconds, are over."""
-    patience = ExpressionWrapper(
-        F("job__late_after") * Value(timedelta(seconds=1), output_field=DurationField()),
-        output_field=DurationField(),
-    )
-    return LessThan(ExpressionWrapper(moment + patience, output_field=DateTimeField()), Now())

@@ -13,9 +13,7 @@ from django.db import connection
 
 from jobs import clock
 from jobs.models import Team
-from runs.ages import first_id
-
-_SKEW = timedelta(minutes=10)
+from runs.ages import SKEW, first_id
 
 # One branch an index: the range of the last hour of the primary key, and the partial ones.
 _LOAD = """
@@ -71,7 +69,7 @@ def by_team(user_id: int) -> list[Load]:
     since = clock.now() - timedelta(hours=1)
     given: dict[str, Any] = {
         "user": user_id,
-        "first": first_id(since - _SKEW),
+        "first": first_id(since - SKEW),
         "since": since,
         "most": MOST,
     }

@@ -20,16 +20,16 @@ from django.db import connection
 
 from jobs.models import Job, Team
 from jobs.roles import Act
-from runs.ages import first_id
+from runs.ages import SKEW, first_id
 from runs.arrays import array
 from runs.dashboard.wanted import Wanted
 from runs.states import State
 
 LOOKED_THROUGH = 5_000  # of the newest runs, before the jobs are asked one by one
-# A run is born at its moment or later, nearly always within the hour; those that were made later
-# have an index of their own. Ids are of the hosts' clocks: an hour more for those.
-_LATE, _SKEW = timedelta(hours=1), timedelta(hours=1)
-_MADE_LATE = "r.created_at - r.due_at > interval '01:00:00'"
+# A run is born at its moment or later, nearly always within the minute; those that were made later
+# have an index of their own. Ids are of the hosts' clocks: a margin for those.
+_LATE = timedelta(minutes=1)
+_MADE_LATE = "r.created_at - r.due_at > interval '00:01:00'"
 _MOMENT = "coalesce(r.due_at, r.created_at)"
 
 _OF_JOBS = """
@@ -186,8 +186,8 @@ class _Look:
             "name": f"%{_escaped(wanted.name)}%",
             "owner": f"%{_escaped(wanted.owner)}%",
             "tags": json.dumps(wanted.tags),
-            "first": first_id(wanted.since - _SKEW) if wanted.since else None,
-            "last": first_id(wanted.until + _LATE + _SKEW) if wanted.until else None,
+            "first": first_id(wanted.since - SKEW) if wanted.since else None,
+            "last": first_id(wanted.until + _LATE + SKEW) if wanted.until else None,
             **{name: getattr(wanted, name) for name in ("since", "until", "job", "group")},
             "backfill": wanted.backfill,
         }

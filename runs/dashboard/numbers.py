@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.core.cache import cache
 from django.db import connection
 
-from runs.ages import first_id
+from runs.ages import SKEW, first_id
 from runs.arrays import array
 from runs.dashboard.windows import Window
 from runs.states import UNDER_WAY, State
@@ -35,7 +35,6 @@ PARTS: dict[str, tuple[State, ...]] = {
     "closed": (State.CLOSED,),
     "cancelled": (State.CANCELLED,),
 }
-_SKEW = timedelta(minutes=10)  # ids come from the hosts' clocks
 
 # A run is born after its moment, so that the primary key finds the window. What was missed and
 # not made up says so in jobs/catch_up.py's words.
@@ -100,7 +99,7 @@ def count(teams: Collection[UUID], window: Window, most: int = MOST) -> Numbers:
     """What was due of these teams' jobs in the window, in one statement."""
     given: dict[str, Any] = {
         "teams": array(teams),
-        "first": first_id(window.since - _SKEW),
+        "first": first_id(window.since - SKEW),
         "since": window.since,
         "until": window.until,
         "step": window.length.step,

@@ -8,8 +8,8 @@ import pytest
 
 from jobs import clock, editing, holds
 from jobs.models import Due, Job, Team
-from runs.dashboard import conditions
-from runs.models import Run
+from runs.dashboard import conditions, job_standing
+from runs.models import Run, Tried
 from runs.states import Origin, State
 from tests import make
 
@@ -108,17 +108,41 @@ def test_a_run_by_hand_of_now_is_not_late(job: Job) -> None:
 )
 def test_what_rests_or_goes_on_after_a_failure(job: Job, state: State, expected: bool) -> None:
     make.run(job, state)
-    assert Job.objects.filter(conditions.rests()).exists() is expected
+    make.run(job, State.SUCCEEDED)
+    assert job_standing.of([job.team_id]).places == {"trouble" if expected else "fine": 1}
 
 
 def test_held_is_by_the_team_or_by_all_and_ends(team: Team, job: Job) -> None:
     other = make.job(make.team("elsewhere"), name="other")
     ours = holds.begin(team, "A move.", by=None)
-    assert names(Job.objects.filter(conditions.held())) == {"settle"}
+    assert places(job, other) == {"held": 1, "new": 1}
     holds.begin(None, "All.", by=None)
-    assert names(Job.objects.filter(conditions.held())) == {"settle", other.name}
+    assert places(job, other) == {"held": 2}
     holds.end(ours.id, by=None)
-    assert names(Job.objects.filter(conditions.held())) == {"settle", other.name}
+    assert places(job, other) == {"held": 2}
+
+
+def test_what_a_job_got_over_is_not_looked_for_again_but_what_came_since_is(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job_standing, "_WORTH_KNOWING", 0)
+    dead = make.run(job, State.DEAD)
+    assert failing() == {"settle"} and job_standing.of([job.team_id]).failing == 1
+    assert Tried.objects.filter(job=job).get().got_over is None
+    make.run(job, State.SUCCEEDED)
+    assert failing() == set() and job_standing.of([job.team_id]).failing == 0
+    assert Tried.objects.get(job=job).got_over == dead.id
+    assert failing() == set() and job_standing.of([job.team_id]).failing == 0
+    late_death = make.run(job, State.DEAD)
+    assert failing() == {"settle"} and job_standing.of([job.team_id]).failing == 1
+    assert Tried.objects.get(job=job).got_over == dead.id
+    make.run(job, State.CLOSED)
+    assert failing() == set() and job_standing.of([job.team_id]).failing == 0
+    assert Tried.objects.get(job=job).got_over == late_death.id
+
+
+def places(*jobs: Job) -> dict[str, int]:
+    return job_standing.of([job.team_id for job in jobs]).places
 
 
 def unstarted(job: Job, state: State, *, ago: timedelta, **columns: object) -> Run:

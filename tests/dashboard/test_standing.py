@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import clock, editing, holds
 from jobs.models import Due, Job, Team
-from runs.dashboard import standing
+from runs.dashboard import job_standing, standing
 from runs.dashboard.standing import Standing
 from runs.models import Run, Tried
 from runs.states import Origin, State
@@ -126,7 +126,7 @@ def test_history_is_never_read(team: Team) -> None:
 def test_what_has_been_tried_is_written_down_and_not_looked_for_again(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(standing, "_WORTH_KNOWING", 1)
+    monkeypatch.setattr(job_standing, "_WORTH_KNOWING", 1)
     for name in ("one", "two"):
         fine_job(team, name)
     make.job(team, name="new")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 
@@ -31,9 +32,16 @@ select count(*) from (select from runs_run r join mine on mine.id = r.job_id
 """
 
 
-def count(user_id: int | None, state: State, most: int) -> int:
-    """Those of this person's teams, counted up to `most`."""
+STATES = (State.REVIEW, State.DEAD)
+
+
+def counts(user_id: int | None, most: int) -> dict[State, int]:
+    """Those of this person's teams in each of the STATES, counted up to `most`."""
     teams = list(Team.objects.where(user_id, Act.READ).values_list("id", flat=True))
+    return {state: _count(teams, state, most) for state in STATES}
+
+
+def _count(teams: list[UUID], state: State, most: int) -> int:
     given: dict[str, Any] = {"teams": array(teams), "most": most, "through": _LOOKED_THROUGH}
     with connection.cursor() as cursor:
         # In so many words: a partial index is found by what the statement says.

@@ -7,7 +7,6 @@ from django.views.decorators.http import require_GET
 
 from jobs.page_door import person
 from runs.dashboard import polling
-from runs.states import State
 from runs.templatetags.states import resting
 
 
@@ -15,6 +14,6 @@ from runs.templatetags.states import resting
 @require_GET
 def counts(request: HttpRequest) -> HttpResponse:
     """The numbers in review and among the dead letters, for the poll of every page."""
-    in_review, dead = (resting(person(request).id, name) for name in (State.REVIEW, State.DEAD))
-    region = {"in_review": in_review, "dead": dead, "tag": f"{in_review}/{dead}", "swapped": True}
+    rest = resting(person(request).id)
+    region = {"rest": rest, "tag": "/".join(rest.values()), "swapped": True}
     return polling.answer(request, "_counts.html", region)

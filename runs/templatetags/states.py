@@ -73,7 +73,12 @@ def decided(decision: Decision) -> str:
 
 
 @register.simple_tag
-def resting(user_id: int | None, name: str) -> str:
-    """How many runs of this person's teams rest in a state; empty for none."""
-    count = at_rest.count(user_id, State(name), _MOST + 1)
+def resting(user_id: int | None) -> dict[str, str]:
+    """How many runs of this person's teams rest in each state that waits for a person; empty for
+    none."""
+    found = at_rest.counts(user_id, _MOST + 1)
+    return {state.value: _up_to_most(count) for state, count in found.items()}
+
+
+def _up_to_most(count: int) -> str:
     return "" if not count else f"{_MOST}+" if count > _MOST else str(count)

@@ -117,6 +117,9 @@ def groups(rows: QuerySet[Run]) -> QuerySet[Any, dict[str, Any]]:
     return found
 
 
+# What lists say of a job: its row is wide.
+_OF_JOB = ("name", "schedule", "version", "deleted_at", "runbook", "team__slug")
+
 # A run that was replayed counts for its group however old it is; else the newest of the job do.
 _NEWEST = """
 select g.id, newest.id, newest.reason, since.at
@@ -145,7 +148,7 @@ def told(found: Sequence[dict[str, Any]]) -> list[Group]:
     with connection.cursor() as cursor:
         cursor.execute(_NEWEST, {**given, "lasts": array(lasts).replace(" ", "T")})
         newest = {group: rest for group, *rest in cursor.fetchall()}
-    of = Job.objects.select_related("team").in_bulk(jobs)
+    of = Job.objects.select_related("team").only(*_OF_JOB).in_bulk(jobs)
     return [
         _group(of, row, *newest[row["error_group"]])
         for row in found

@@ -165,8 +165,15 @@ def _groups(request: HttpRequest) -> dict[str, Any]:
     groups = _with_replay(dead_letters.told(rows[:SIZE]))
     more = _address(request, after=behind) if behind else None
     context = {"filter": asked, "groups": groups, "more": more}
-    seen = [groups, more is None]  # a cursor is another one each second
+    seen = [_seen(*line) for line in groups], more is None  # a cursor is another one each second
     return polling.region(request, "dead-letters-live", context, seen=seen)
+
+
+def _seen(group: Group, replay: Replay | None) -> list[Any]:
+    """What a line of the list says; an edit of the job makes a version."""
+    job, goes_on = group.job, replay and (replay.id, replay.state, replay.left)
+    numbers = (group.count, group.first_at, group.last_at, group.oldest_due_at, group.succeeded_at)
+    return [group.id, group.reason, *numbers, job.version, job.deleted_at, job.team.slug, goes_on]
 
 
 def _group(request: HttpRequest, group_id: UUID) -> dict[str, Any]:

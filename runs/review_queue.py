@@ -126,9 +126,9 @@ def narrowed(
     return rows.filter(decide_before__lt=Now()) if overdue else rows
 
 
-def claims(runs: Sequence[Run]) -> dict[UUID, ReviewClaim]:
+def claims(run_ids: Sequence[UUID]) -> dict[UUID, ReviewClaim]:
     """The lasting claims on these runs."""
-    lasting = ReviewClaim.objects.filter(run__in=runs, until__gt=Now()).select_related("by")
+    lasting = ReviewClaim.objects.filter(run__in=run_ids, until__gt=Now()).select_related("by")
     return {claim.run_id: claim for claim in lasting}
 
 

@@ -17,13 +17,15 @@ from jobs.schedule_errors import ScheduleError
 from runs import decisions, review, review_bulk, review_claims, review_queue
 from runs.dashboard import polling
 from runs.models import Run
-from runs.page_door import address, listed
+from runs.page_door import SEEN, address, listed
 from runs.review_forms import ReviewFilter
 from runs.states import State
 
 SIZE = 50  # rows of a page
 BESIDE = 20  # of the queue, beside one of it
 MOST_FRESH = 99  # new ones are counted as far as this
+# The run first, then what the queue says of it.
+_SEEN = ("id", "decide_before", "was_escalated", "waits_for_second", *SEEN[1:])
 _FILTER = ("review_class", "whose", "overdue", "job")
 
 
@@ -41,28 +43,52 @@ def query(request: HttpRequest) -> str:
     return f"?{found.urlencode()}" if kept else ""
 
 
-def queue(request: HttpRequest) -> dict[str, Any]:
+class Queue:
     """The region of the queue's rows. None moves and none is put in while the page stands open:
-    `as_of` is when it was opened, and how many have come since is said above."""
-    filter, then, now = asked(request), _as_of(request), clock.now()
-    found = _found(request, filter, SIZE + 1, then)
-    if then and not found:  # where no row stands, none is moved
-        then, found = None, _found(request, filter, SIZE + 1, None)
-    lines = _lines(found[:SIZE])
-    more = address(request, after=found[SIZE - 1].id, as_of="") if len(found) > SIZE else None
-    context = {
-        "lines": lines,
-        "now": now,
-        "filter": filter,
-        "more": more,
-        "query": query(request),
-        "fresh": _fresh(request, filter, then) if then else 0,
-    }
-    overdue = [bool(run.decide_before and run.decide_before < now) for run in found[:SIZE]]
-    seen = (lines, overdue, more, context["fresh"])
-    region = polling.region(request, "review-live", context, seen=seen)
-    region["live_url"] = reverse("review-live") + _since(request, then or now)
-    return region
+    `as_of` is when it was opened, and how many have come since is said above.
+
+    First no more is read than tells whether it differs: every open page asks, again and again.
+    """
+
+    def __init__(self, request: HttpRequest) -> None:
+        self.request, self.filter, self.now = request, asked(request), clock.now()
+        self.then = _as_of(request)
+        self.seen = self._seen()
+        if self.then and not self.seen:  # where no row stands, none is moved
+            self.then = None
+            self.seen = self._seen()
+        self.has_more = len(self.seen) > SIZE
+        self.fresh = _fresh(request, self.filter, self.then) if self.then else 0
+
+    def _seen(self) -> list[tuple[Any, ...]]:
+        return list(_rows(self.request, self.filter, self.then).values_list(*_SEEN)[: SIZE + 1])
+
+    @property
+    def tag(self) -> str:
+        """Of what it shows by now."""
+        ids = [run_id for run_id, *_ in self.seen]
+        claims = review_queue.claims(ids).values()
+        taken = sorted((claim.run_id, claim.by_id, claim.until) for claim in claims)
+        overdue = [bool(at and at < self.now) for _, at, *_ in self.seen]
+        return polling.tag_of(self.request, [self.seen, overdue, taken, self.fresh])
+
+    @property
+    def region(self) -> dict[str, Any]:
+        """What its template shows."""
+        ids = [run_id for run_id, *_ in self.seen[:SIZE]]
+        lines = _lines(list(review_queue.waiting_among(listed(self.request).filter(id__in=ids))))
+        more = address(self.request, after=ids[-1], as_of="") if self.has_more else None
+        context = {
+            "lines": lines,
+            "now": self.now,
+            "filter": self.filter,
+            "more": more,
+            "query": query(self.request),
+            "fresh": self.fresh,
+        }
+        region = polling.region(self.request, "review-live", context, tag=self.tag)
+        region["live_url"] = reverse("review-live") + _since(self.request, self.then or self.now)
+        return region
 
 
 def others(request: HttpRequest, run: Run) -> dict[str, Any]:
@@ -124,15 +150,20 @@ def together(request: HttpRequest, filter: ReviewFilter) -> QuerySet[Run]:
 def _found(
     request: HttpRequest, filter: ReviewFilter, count: int, then: datetime | None
 ) -> list[Any]:
-    """The first of the queue by this filter; none for a filter that is none."""
-    if not filter.is_valid():
-        return []
+    """The first of the queue by this filter."""
+    return list(_rows(request, filter, then)[:count])
+
+
+def _rows(request: HttpRequest, filter: ReviewFilter, then: datetime | None) -> QuerySet[Any]:
+    """The queue by this filter, in its order; none for a filter that is none."""
     rows = listed(request)
     there = review_queue.as_of(rows, then) if then else review_queue.waiting(rows)
+    if not filter.is_valid():
+        return there.none()
     narrowed = _narrowed(request, filter, there)
     if filter.cleaned_data["after"]:
         narrowed = review_queue.behind(narrowed, filter.cleaned_data["after"])
-    return list(narrowed[:count])
+    return narrowed
 
 
 def _fresh(request: HttpRequest, filter: ReviewFilter, then: datetime) -> int:
@@ -148,7 +179,7 @@ def _narrowed(request: HttpRequest, filter: ReviewFilter, rows: QuerySet[Any]) -
 
 
 def _lines(runs: list[Any]) -> list[tuple[Any, Any]]:
-    claims = review_queue.claims(runs)
+    claims = review_queue.claims([run.id for run in runs])
     return [(run, claims.get(run.id)) for run in runs]
 
 

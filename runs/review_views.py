@@ -50,7 +50,7 @@ _REFUSALS = (
 def queue(request: HttpRequest) -> HttpResponse:
     """What waits for this person's teams, the most overdue first."""
     together = review_shown.together(request, review_shown.asked(request)).count()
-    shown = review_shown.queue(request)
+    shown = review_shown.Queue(request).region
     wrong = refused.of(request, shown["filter"])
     return render(request, "runs/review.html", {**shown, "together": together, "refused": wrong})
 
@@ -59,7 +59,8 @@ def queue(request: HttpRequest) -> HttpResponse:
 @require_GET
 def queue_live(request: HttpRequest) -> HttpResponse:
     """The part of that page that changes."""
-    return polling.answer(request, "runs/_review_rows.html", review_shown.queue(request))
+    queue = review_shown.Queue(request)
+    return polling.answer_with(request, "runs/_review_rows.html", queue.tag, lambda: queue.region)
 
 
 @page

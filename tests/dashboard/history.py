@@ -17,6 +17,7 @@ from tests import make
 
 # Each job has a run each hour, the newest just now, spread over the hour; of a thousand runs two
 # are dead, two skipped, one in review, one cancelled, and the newest few of some are in flight.
+# What was dead or in review for a week has been decided: it is closed.
 _RUNS = """
 insert into runs_run (id, job_id, job_version, key, origin, due_at, state, serial, effect,
        review_class, reason, error_group, died_at, snapshot, idempotent, max_attempts, backoff, cap,
@@ -32,14 +33,18 @@ select overlay(overlay(gen_random_uuid()::text placing
        case state when 'DEAD' then job_id end, case state when 'DEAD' then at end,
        '{"type": "http", "url": "https://ledger.example/settle"}', state <> 'REVIEW', 5, 10, 3600,
        false, 300, 'default', 1, 0, 1, '[]', at, at,
-       case when state in ('SUCCEEDED', 'SKIPPED', 'CANCELLED') then at end,
+       case when state in ('SUCCEEDED', 'SKIPPED', 'CANCELLED', 'CLOSED') then at end,
        case state when 'REVIEW' then at end, case state when 'SKIPPED' then 1 end,
        case state when 'CLAIMED' then at end
   from (
     select j.id as job_id, n as place, %(now)s - n * interval '1 hour'
              - (get_byte(uuid_send(j.id), 3) * 14) * interval '1 second' as at,
            case when n = 0 and get_byte(uuid_send(j.id), 5) < 3 then 'CLAIMED'
-                else coalesce((array['DEAD', 'DEAD', 'SKIPPED', 'SKIPPED', 'REVIEW', 'CANCELLED'])
+                else coalesce((case when n < 168
+                                    then array['DEAD', 'DEAD', 'SKIPPED', 'SKIPPED', 'REVIEW',
+                                               'CANCELLED']
+                                    else array['CLOSED', 'CLOSED', 'SKIPPED', 'SKIPPED', 'CLOSED',
+                                               'CANCELLED'] end)
                               [1 + (get_byte(uuid_send(j.id), 1) * 7 + n * 31) %% 1000],
                               'SUCCEEDED') end as state
       from jobs_job j cross join generate_series(%(first)s, %(last)s) n
@@ -52,7 +57,7 @@ insert into runs_attempt (run_id, number, lease_id, worker, started_at, ended_at
 select id, 1, id, 'worker@' || get_byte(uuid_send(job_id), 2) %% 8, started_at,
        started_at + (1 + get_byte(uuid_send(id), 14)) * interval '0.1 seconds',
        case state when 'SUCCEEDED' then 'succeeded' else 'failed' end, effect, reason, '{}', '{}'
-  from runs_run where id >= %(first)s and state in ('SUCCEEDED', 'DEAD', 'REVIEW')
+  from runs_run where id >= %(first)s and state in ('SUCCEEDED', 'DEAD', 'REVIEW', 'CLOSED')
 """
 _JOBS = """
 insert into jobs_job ({columns})

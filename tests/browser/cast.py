@@ -54,6 +54,7 @@ class Cast:
     person: User
     job: Job
     settle: Job
+    gone: Job
     unclear: Run
     runs: dict[State, Run]
     backfill: Backfill
@@ -80,7 +81,9 @@ def assembled() -> Cast:
     audits.kept(clock.now() - HOUR)
     backfill = make.backfill(_hourly(team, "import-prices"), moments=12)
     unclear = _run(settle, State.REVIEW)
-    return Cast(person, job, settle, unclear, runs, backfill, channel, make.replay(job))
+    gone = _hourly(team, "print-ledger")
+    editing.delete(gone.id, by=person)
+    return Cast(person, job, settle, gone, unclear, runs, backfill, channel, make.replay(job))
 
 
 def _platform(person: User) -> None:

@@ -59,7 +59,8 @@ def addresses(cast: Cast) -> dict[str, str]:
         "settle-edit": f"/jobs/{cast.settle.id}/edit/",
         "settle-run": f"/runs/{cast.unclear.id}/",
         "settle-review": f"/review/{cast.unclear.id}/",
-        "job-clone": f"/jobs/new/?from={cast.job.id}",
+        "job-clone": f"/jobs/new/?like={cast.job.id}",
+        "job-deleted": f"/jobs/{cast.gone.id}/",
         "jobs-none-found": "/jobs/?q=nothing-of-this-name",
         "runs-of-a-state": "/runs/?state=DEAD",
         "not-there": f"/runs/{cast.job.id}/",
@@ -74,7 +75,7 @@ def cast(transactional_db: None) -> Cast:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("share", range(SHARES))
 def test_every_page(visit: Visit, cast: Cast, share: int) -> None:
-    page = visit(cast.person, may_report=("status of 404",))
+    page = visit(cast.person, may_report=("status of 404", "status of 410"))
     wrong = {}
     for name, path in list(addresses(cast).items())[share::SHARES]:
         page.goto(path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import expect
 
@@ -21,7 +23,7 @@ COMES = "[hx-trigger=load]"  # a part that is still to come by itself
 
 def hostile(name: str) -> tuple[Job, Run]:
     """A job that says it wherever a person may write, and a run of it in review."""
-    texts = {"description": name, "runbook": name, "owner": name}
+    texts: dict[str, Any] = {"description": name, "runbook": name, "owner": name}
     job = make.job(make.team(), name=name, idempotent=False, **texts)
     return job, make.run(job, State.REVIEW, reason=name)
 

@@ -146,7 +146,7 @@ class Redis:
         words = ["redis-server", "--port", str(self._port), "--bind", "127.0.0.1"]
         disk = ["--dir", str(self._folder), "--appendonly", "yes", "--save", ""]
         self._child = Child([*words, *disk], log=self._folder / "redis.log")
-        wait_until(lambda: _answers(self.url), seconds=15, what=f"Redis, see {self._child.log}")
+        wait_until(lambda: _answers(self.url), seconds=30, what=f"Redis, see {self._child.log}")
 
     def stop(self) -> None:
         self._child.end()
@@ -241,7 +241,7 @@ class Postgres15:
         words = ["-h", "127.0.0.1", "-p", str(self._port), "-k", ""]
         log = self._folder / "postgres15.log"
         self._child = Child(self._words("postgres", "-D", str(self._home), *words), log=log)
-        wait_until(self._has_database, seconds=20, what=f"PostgreSQL 15, see {log}")
+        wait_until(self._has_database, seconds=30, what=f"PostgreSQL 15, see {log}")
 
     def stop(self) -> None:
         self._child.process.send_signal(signal.SIGINT)  # fast mode
@@ -286,7 +286,7 @@ class PgBouncer:
         )
         log = self._folder / "pgbouncer.log"
         self._child = Child(_as_nobody([str(PGBOUNCER), str(settings)]), log=log)
-        wait_until(self._answers, seconds=15, what=f"PgBouncer, see {log}")
+        wait_until(self._answers, seconds=30, what=f"PgBouncer, see {log}")
 
     def stop(self) -> None:
         self._child.end()

@@ -218,7 +218,7 @@ class Stage:
         words += ["--quiet"] if quiet else []
         env = {**os.environ, "PYTHONPATH": str(ROOT)}
         stack.callback(Child([sys.executable, *words], log=log, env=env).kill)
-        wait_until(lambda: "listening on" in log.read_text(), seconds=20, what="the target listens")
+        wait_until(lambda: "listening on" in log.read_text(), seconds=30, what="the target listens")
         return f"127.0.0.1:{log.read_text().split()[-1]}"
 
     @property

@@ -42,7 +42,7 @@ def test_a_commit_whose_answer_is_lost_has_taken_place(
         connection.execute("insert into noted default values")
         line.lose_answers(1)
         connection.commit()
-    wait_until(lambda: there(product_url) == 1, seconds=10, what="it was committed")
+    wait_until(lambda: there(product_url) == 1, seconds=30, what="it was committed")
     assert line.answers_to_lose == 0
     with psycopg.connect(url) as connection:  # the next one is answered
         connection.execute("insert into noted default values")

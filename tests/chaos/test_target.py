@@ -26,7 +26,7 @@ def address(ledger: Path) -> Iterator[str]:
     log = ledger.with_name("target.log")
     words = ["-m", "tests.chaos.target", "--ledger", str(ledger), "--seed", str(TEMPER.seed)]
     child = Child([sys.executable, *words], log=log)
-    wait_until(lambda: "listening on" in log.read_text(), seconds=20, what="it listens")
+    wait_until(lambda: "listening on" in log.read_text(), seconds=30, what="it listens")
     yield f"127.0.0.1:{log.read_text().split()[-1]}"
     child.kill()
 

@@ -47,7 +47,7 @@ def test_a_child_that_died_is_started_again_once_its_time_has_come(tmp_path: Pat
         first = dying.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
-        wait_until(dying.has_ended, seconds=5, what="the child's end")
+        wait_until(dying.has_ended, seconds=30, what="the child's end")
         assert dying.tend(now=10) == "web ended by signal 9; started again in 1 s"
         assert dying.pid is None
         assert dying.tend(now=10.9) is None
@@ -60,10 +60,10 @@ def test_a_minute_of_health_forgives_earlier_deaths(
     tmp_path: Path, lived: float, wait: float
 ) -> None:
     with child(tmp_path, "raise SystemExit(3)") as dying:
-        wait_until(dying.has_ended, seconds=5, what="the child's end")
+        wait_until(dying.has_ended, seconds=30, what="the child's end")
         dying.tend(now=1)
         dying.tend(now=2)
-        wait_until(dying.has_ended, seconds=5, what="its second end")
+        wait_until(dying.has_ended, seconds=30, what="its second end")
         assert dying.tend(now=2 + lived) == f"web ended with 3; started again in {wait} s"
 
 
@@ -72,10 +72,10 @@ def test_what_a_dead_child_had_started_ends_with_it(tmp_path: Path) -> None:
         f"print(subprocess.Popen([sys.executable, '-c', {FOREVER!r}]).pid, flush=True)"
     )
     with child(tmp_path, code) as dying:
-        wait_until(dying.has_ended, seconds=10, what="the child's end")
+        wait_until(dying.has_ended, seconds=30, what="the child's end")
         grandchild = psutil.Process(int(dying.new_lines()[0]))
         dying.tend(now=1)
-        wait_until(lambda: not _alive(grandchild), seconds=5, what="the grandchild's end")
+        wait_until(lambda: not _alive(grandchild), seconds=30, what="the grandchild's end")
 
 
 def _alive(process: psutil.Process) -> bool:

@@ -57,7 +57,7 @@ def test_a_killed_server_starts_again_with_its_data(data: Path) -> None:
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
     again = embedded.start(data)
-    wait_until(lambda: again.pid not in (None, pid), seconds=10, what="a new postmaster")
+    wait_until(lambda: again.pid not in (None, pid), seconds=30, what="a new postmaster")
     assert ask(again, "select answer from kept") == 42
 
 

@@ -108,7 +108,7 @@ def test_a_caller_that_was_killed_leaves_no_trace_but_the_effect(
             reset = struct.pack("ii", 1, 0)  # as the system does for a process that is killed
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
             caller.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-    wait_until(lambda: len(target.entries("acted")) == 3, seconds=10, what="three effects")
+    wait_until(lambda: len(target.entries("acted")) == 3, seconds=30, what="three effects")
     assert target.post("/")[0] == 200
     target.end()
     assert target.errors.read_text() == ""

@@ -38,7 +38,7 @@ def test_a_child_that_had_to_be_cut_is_told(
     )
     child.start(now=0)
     supervisor.children.append(child)
-    wait_until(lambda: "deaf" in log.read_text(), seconds=10, what="a child that is deaf")
+    wait_until(lambda: "deaf" in log.read_text(), seconds=30, what="a child that is deaf")
     supervisor._end()
     assert "up      | worker had not ended after 0.3 s and was cut\n" in capsys.readouterr().out
     assert child.has_ended()

@@ -53,11 +53,11 @@ def test_a_worker_cut_off_from_the_database_during_its_effect_c21(
         workers = [stage.forked(stage.work, database=_through(proxy, stage_url)) for _ in runs]
         for run in runs:
             called = partial(target.entries, run.key, "in")
-            wait_until(called, seconds=20, what="the target is called")
+            wait_until(called, seconds=30, what="the target is called")
         proxy.cut()
         wait_until(
             lambda: stage.forked(partial(stage.beat, stage_url)).wait() == 0 and _gone(runs),
-            seconds=20,
+            seconds=30,
             what="the leases are over",
         )
         assert _ends(runs)[1] == (State.REVIEW, 1)

@@ -272,7 +272,7 @@ def test_several_beats_at_once_mirror_each_row_once() -> None:
     def beat() -> None:
         mirror = Mirror()
         try:
-            barrier.wait(timeout=10)
+            barrier.wait(timeout=30)
             for _ in range(50):
                 mirror.look()
                 if mirror.seen is not None:

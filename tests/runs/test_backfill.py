@@ -130,7 +130,7 @@ def test_a_million_moments_are_refused_with_the_number_at_once(schedule: Any) ->
     job = make.job(make.team(), schedule=schedule)
     began = time.process_time()
     said = problems(job, noon() - timedelta(days=730, minutes=-1), noon())["to"]
-    assert time.process_time() - began < 2  # one after the other they take half a minute
+    assert time.process_time() - began < 10  # one after the other they take half a minute
     several = isinstance(schedule, list)
     assert ("2,08" if several else "1,051,200 moments") in said and f"{MOST:,}" in said
 

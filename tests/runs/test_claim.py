@@ -267,7 +267,7 @@ def test_two_claims_at_once_share_the_rows_and_double_none() -> None:
     start = threading.Barrier(4)
 
     def claims() -> None:
-        start.wait(timeout=10)
+        start.wait(timeout=30)
         while take(now).jobs:
             pass
         connection.close()

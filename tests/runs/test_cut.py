@@ -16,12 +16,12 @@ from tests.runs.certificate import contexts
 from tests.runs.silent import Silent
 
 LOOPBACK = AllowList.parse("127.0.0.0/8")
-SECONDS = 30.0  # that the call may take
+SECONDS = 120.0  # that the call may take
 
 
 def cut_while_waiting(line: egress.Line, target: Silent) -> Broken:
     def cut() -> None:
-        assert target.read.wait(timeout=10)
+        assert target.read.wait(timeout=30)
         line.cut()
 
     cutting = threading.Thread(target=cut)
@@ -29,8 +29,8 @@ def cut_while_waiting(line: egress.Line, target: Silent) -> Broken:
     began = time.monotonic()
     with line, pytest.raises(Broken) as broken:
         line.send("POST", {}, b"{}")
-    cutting.join(timeout=10)
-    assert time.monotonic() - began < SECONDS / 3
+    cutting.join(timeout=30)
+    assert time.monotonic() - began < SECONDS / 2
     line.cut()  # once more does no harm
     return broken.value
 

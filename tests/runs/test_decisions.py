@@ -159,7 +159,7 @@ def test_of_two_clicks_at_once_one_wins(arrow: str) -> None:
     start = threading.Barrier(2)
 
     def click() -> None:
-        start.wait(timeout=10)
+        start.wait(timeout=30)
         try:
             outcomes.append(clicks[arrow]().state)
         except Stale:

@@ -97,7 +97,7 @@ def race(at: datetime, jobs: Sequence[Job], *people: Sequence[partial[Any]], dic
         *(partial(by_person, around(at, dice), acts) for acts in people),
     )
     assert failures(outcomes) == []
-    wait_until(lambda: clock.now() > at + LATER, seconds=5, what="the moment is over")
+    wait_until(lambda: clock.now() > at + LATER, seconds=30, what="the moment is over")
     assert_each_moment_once(jobs)
 
 

@@ -35,13 +35,13 @@ def is_cut(pair: Pair) -> bool:
 
 def test_a_block_that_takes_longer_loses_its_line(pairs: list[Pair]) -> None:
     with HangWatch().limit(0.05, lambda: pairs[0][0]):
-        wait_until(lambda: is_cut(pairs[0]), seconds=10, what="the line is cut")
+        wait_until(lambda: is_cut(pairs[0]), seconds=30, what="the line is cut")
 
 
 def test_a_shorter_limit_is_held_while_a_longer_one_is_waited_for(pairs: list[Pair]) -> None:
     watch = HangWatch()
     with watch.limit(60, lambda: pairs[0][0]), watch.limit(0.05, lambda: pairs[1][0]):
-        wait_until(lambda: is_cut(pairs[1]), seconds=10, what="the second line is cut")
+        wait_until(lambda: is_cut(pairs[1]), seconds=30, what="the second line is cut")
         assert not is_cut(pairs[0])
 
 
@@ -50,7 +50,7 @@ def test_a_block_that_has_ended_is_never_cut(pairs: list[Pair]) -> None:
     with watch.limit(0.05, lambda: pairs[0][0]):
         pass
     with watch.limit(0.1, lambda: pairs[1][0]):  # looked at after the first would have been
-        wait_until(lambda: is_cut(pairs[1]), seconds=10, what="the second line is cut")
+        wait_until(lambda: is_cut(pairs[1]), seconds=30, what="the second line is cut")
     assert not is_cut(pairs[0])
 
 
@@ -62,7 +62,7 @@ def test_a_line_that_is_gone_harms_no_other(pairs: list[Pair]) -> None:
         watch.limit(0.02, lambda: None),
         watch.limit(0.05, lambda: pairs[1][0]),
     ):
-        wait_until(lambda: is_cut(pairs[1]), seconds=10, what="the line is cut")
+        wait_until(lambda: is_cut(pairs[1]), seconds=30, what="the line is cut")
 
 
 def test_one_thread_watches_over_all(pairs: list[Pair]) -> None:
@@ -83,4 +83,4 @@ def test_a_forked_process_has_a_watch_of_its_own(pairs: list[Pair]) -> None:
 
 def _waits_long(pair: Pair) -> None:
     with persist._watch.limit(0.05, lambda: pair[0]):
-        wait_until(lambda: is_cut(pair), seconds=10, what="the line is cut")
+        wait_until(lambda: is_cut(pair), seconds=30, what="the line is cut")

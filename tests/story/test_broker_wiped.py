@@ -100,7 +100,7 @@ def test_what_redis_gives_out_again_while_it_runs_is_not_run_again_k100(
     product.worker(concurrency=1)
     product.up()
     job = _work(team, "long", 100)
-    wait_until(lambda: _begun(product), seconds=20, what="it has begun")
+    wait_until(lambda: _begun(product), seconds=30, what="it has begun")
     assert older() == 1
     product.worker(concurrency=1)  # gives out what is overdue ten seconds after its start
     refused = partial(_says, product, "run.not_started")

@@ -64,7 +64,7 @@ def test_everything_is_at_work_again_soon_and_each_moment_ran(
 
     assert own_server.pid
     os.kill(own_server.pid, signal.SIGKILL)
-    wait_until(lambda: own_server.pid is None, seconds=20, what="the server is gone")
+    wait_until(lambda: own_server.pid is None, seconds=30, what="the server is gone")
     embedded.start(tmp_path)
     back = _now()
     after = Run.objects.filter(job__in=jobs, due_at__gt=back, state="SUCCEEDED")
@@ -107,7 +107,7 @@ def _now() -> datetime:
             raise
         return True
 
-    wait_until(told, seconds=20, what="the database answers")
+    wait_until(told, seconds=30, what="the database answers")
     return found[-1]
 
 

@@ -32,10 +32,10 @@ def test_it_ends_when_the_look_is_over_and_gives_its_shards_up(
     product.up()
     with psycopg.connect(connection.connection.info.dsn) as session:
         session.execute("lock table runs_beat")
-        wait_until(waits, seconds=10, what="the beat waits for a statement")
+        wait_until(waits, seconds=30, what="the beat waits for a statement")
         beat.process.send_signal(number)
         assert waits()
-    wait_until(lambda: beat.ended, seconds=10, what="it has ended")
+    wait_until(lambda: beat.ended, seconds=30, what="it has ended")
     assert beat.process.returncode == 0
     assert [line["event"] for line in product.lines()][-1] == "beat.leaves"
     with connection.cursor() as cursor:

@@ -32,7 +32,7 @@ def test_a_message_that_ends_each_worker_is_an_alarm(rabbitmq: servers.RabbitMQ)
     for _ in range(LIMIT + 1):
         take_and_die(rabbitmq.url, run_id)
     with capture_logs() as logs:
-        wait_until(lambda: rescue.given_up_messages(ours), seconds=20, what="the alarm")
+        wait_until(lambda: rescue.given_up_messages(ours), seconds=30, what="the alarm")
     assert [line["run"] for line in logs] == [str(run_id)]
     (told,) = Message.objects.all()
     assert (told.kind, told.reason) == (Kind.GIVEN_UP, f"Its run: {run_id}.")
@@ -51,5 +51,5 @@ def take_and_die(url: str, run_id: UUID) -> None:
             found[:] = [queue.get()]
             return found[0] is not None
 
-        wait_until(got, seconds=10, what="a message")
+        wait_until(got, seconds=30, what="a message")
         assert found[0].headers["id"] == str(run_id)

@@ -158,7 +158,7 @@ def test_starts_by_hand_and_by_schedule_are_never_two_at_a_time(
     wait_until(press, seconds=60, what="six minutes are over")
     wait_until(
         lambda: not Run.objects.filter(state__in=("CLAIMED", "ENQUEUED", "RUNNING")).exists(),
-        seconds=20,
+        seconds=30,
         what="all have ended",
     )
     assert set(pressed) == {True, False}
@@ -186,7 +186,7 @@ def test_under_cancel_a_run_that_pays_no_heed_is_ended_by_force_before_the_next_
     third = story.until(2, "RUNNING")
     assert third.attempt == 1
     written = product.folder / "work"
-    wait_until(lambda: written.read_text().count("\n") >= 3, seconds=20, what="the third begins")
+    wait_until(lambda: written.read_text().count("\n") >= 3, seconds=30, what="the third begins")
     lines = written.read_text().splitlines()
     assert [line.split()[1] for line in lines] == ["begins"] * 3  # none came to its end
     done = Attempt.objects.filter(run__job=story.job, ended_at__isnull=False)

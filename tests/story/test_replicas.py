@@ -51,7 +51,7 @@ def test_beats_that_come_and_go_lose_and_double_nothing(product: Product, first:
         ten_seconds = Every(PERIOD.total_seconds())
         ten_seconds.has_come()
         beats = _scaled(product, beats, count)
-        wait_until(ten_seconds.has_come, seconds=15, what="ten seconds are over")
+        wait_until(ten_seconds.has_come, seconds=30, what="ten seconds are over")
     until = clock.now()
     expected = Counter(dict.fromkeys(_due(first, until), 1))
     wait_until(lambda: _sent(until) >= len(expected), seconds=60, what="every run is sent")

@@ -49,7 +49,7 @@ def test_a_warm_end_lets_the_run_finish_and_nothing_that_was_sent_is_lost_k105_k
     worker = product.worker(concurrency=1)
     product.up()
     job = _job(team, "long", 4)  # longer than the lease
-    wait_until(lambda: _begun(product, job), seconds=20, what="it has begun")
+    wait_until(lambda: _begun(product, job), seconds=30, what="it has begun")
     worker.process.terminate()
     other = product.worker(concurrency=1)
     run = wait_for(partial(_run, job), "SUCCEEDED", seconds=30)
@@ -62,7 +62,7 @@ def test_a_warm_end_lets_the_run_finish_and_nothing_that_was_sent_is_lost_k105_k
         sent += [_job(team, f"short {number} {each}", 0) for each in range(5)]
         wait_until(
             Run.objects.filter(job=sent[-1], state__in=("ENQUEUED", "SUCCEEDED")).exists,
-            seconds=20,
+            seconds=30,
             what="they are sent",
         )
         other.process.terminate()
@@ -77,7 +77,7 @@ def test_a_cold_end_is_a_worker_lost(product: Product, team: Team) -> None:
     worker = product.worker(concurrency=2, ONEBEAT_SOFT_SHUTDOWN="0")
     product.up()
     safe, unsafe = _job(team, "safe", 4), _job(team, "unsafe", 4, idempotent=False)
-    wait_until(lambda: _begun(product, safe, unsafe), seconds=20, what="both have begun")
+    wait_until(lambda: _begun(product, safe, unsafe), seconds=30, what="both have begun")
     worker.process.send_signal(signal.SIGQUIT)
     worker.process.wait(20)
     product.children.remove(worker)
@@ -97,10 +97,10 @@ def test_short_runs_do_not_wait_behind_a_long_one_k113(product: Product, team: T
         product.worker(concurrency=1)
     product.up()
     long = _job(team, "long", 60)
-    wait_until(lambda: _begun(product, long), seconds=20, what="it has begun")
+    wait_until(lambda: _begun(product, long), seconds=30, what="it has begun")
     short = [_job(team, f"short {number}", 0.2) for number in range(5)]
     done = Run.objects.filter(job__in=short, state="SUCCEEDED")
-    wait_until(lambda: done.count() == 5, seconds=20, what="the short ones have run")
+    wait_until(lambda: done.count() == 5, seconds=30, what="the short ones have run")
     ends = [(run.finished_at, run.due_at) for run in done]
     lags = [ended - due for ended, due in ends if ended and due]
     assert max(lags) < timedelta(seconds=10)

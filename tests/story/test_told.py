@@ -76,7 +76,7 @@ def test_a_run_in_review_is_told_and_dead_beats_are_noticed(
     http = {"type": "http", "url": receiver.url("/settle")}
     job = register(team, "settle", {"at": due}, http, idempotent=False)
 
-    wait_until(lambda: receiver.messages, seconds=20, what="the review is told")
+    wait_until(lambda: receiver.messages, seconds=30, what="the review is told")
     (told,) = receiver.messages
     assert (told["kind"], told["run"]) == ("review", str(Run.objects.get(job=job).id))
 

@@ -80,7 +80,7 @@ def _kill_in_turn(product: Product, beats: list[Child], *, until: datetime) -> i
     killed = 0
     two_seconds = Every(2)
     while clock.now() < until:
-        wait_until(two_seconds.has_come, seconds=5, what="two seconds are over")
+        wait_until(two_seconds.has_come, seconds=30, what="two seconds are over")
         beats.pop(0).kill()
         beats.append(product.beat())
         killed += 1

@@ -35,7 +35,7 @@ def _killed_during_a_run(
     more: dict[str, Any] = {"retries": retries, "pause_after_reviews": 1}
     job = register(team, "close", {"at": at}, http, idempotent=idempotent, **more)
     run = wait_for(lambda: Run.objects.filter(job=job).first(), "RUNNING", seconds=15)
-    wait_until(lambda: target.entries(run.key, "in"), seconds=10, what="the target was called")
+    wait_until(lambda: target.entries(run.key, "in"), seconds=30, what="the target was called")
     worker.kill()
     assert Run.objects.get(job=job).state == "RUNNING"
     product.children.remove(worker)
@@ -51,7 +51,7 @@ def test_a_worker_whose_idle_processes_are_killed_loses_nothing(
     worker = product.worker(concurrency=2)
     product.up()
     idle = psutil.Process(worker.pid).children()
-    wait_until(lambda: len(idle) == 2, seconds=10, what="two processes of the pool")
+    wait_until(lambda: len(idle) == 2, seconds=30, what="two processes of the pool")
     for process in idle:  # one of them holds the lock of the pipe
         process.kill()
     at = canonical_instant(clock.now() + timedelta(seconds=1))
@@ -96,7 +96,7 @@ def test_a_run_that_may_not_be_repeated_is_put_before_a_person_and_never_called_
     assert (run.review_class, run.effect) == ("unknown", "maybe")
     assert run.reason and run.attempt == 1
     wait_until(
-        lambda: target.entries(run.key, "acted"), seconds=10, what="the target went on and acted"
+        lambda: target.entries(run.key, "acted"), seconds=30, what="the target went on and acted"
     )
     assert len(target.entries(run.key, "in")) == 1
     assert Run.objects.get(job=job).state == "REVIEW"
@@ -105,7 +105,7 @@ def test_a_run_that_may_not_be_repeated_is_put_before_a_person_and_never_called_
     assert known.lease_until is not None and known.under_way_until is not None
     wait_until(
         lambda: "1 of its runs wait" in Job.objects.get(id=job.id, paused=True).paused_reason,
-        seconds=10,
+        seconds=30,
         what="the job paused itself",
     )
 

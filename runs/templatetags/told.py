@@ -49,6 +49,12 @@ def folded(context: Any, sentence: str, most: int = 240) -> dict[str, object]:
     }
 
 
+@register.inclusion_tag("_folded.html")
+def folded_as_it_is(text: str, most: int = 160) -> dict[str, object]:
+    """The same of what is no sentence: nothing in it is told in other words."""
+    return {"start": _cut(text, most), "whole": text if len(text) > most else ""}
+
+
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
@@ -21,8 +21,10 @@ from rest_framework.request import Request
 
 from jobs import events, whence
 from jobs.models import Team, Token, User
+from jobs.roles import Act
 
 PREFIX_LENGTH = 11  # `ob_` and eight characters
+_LISTED = 200
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 
 log = structlog.get_logger("onebeat.token")
@@ -75,6 +77,14 @@ def revoke(token_id: UUID, *, by: User | None = None) -> bool:
         events.record("token.revoked", events.of_token(token), by=by, reason=_whose(token))
         log.info("token.revoked", token=str(token_id))
     return bool(revoked)
+
+
+def revocable(user: User) -> QuerySet[Token]:
+    """The tokens that this person may revoke: their own, and those of the teams that they
+    administer; the newest first, and at most so many as a page holds."""
+    theirs = Q(user=user) | Q(team__in=Team.objects.where(user.id, Act.ADMINISTER))
+    rows = Token.objects.filter(theirs, revoked_at=None).select_related("team", "user")
+    return rows.order_by("-created_at", "id")[:_LISTED]
 
 
 def holding(secret: str) -> Token | None:

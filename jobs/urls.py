@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from jobs import calendar_views, foresight_views, settings_views, views
+from jobs import calendar_views, foresight_views, settings_views, token_views, views
 
 urlpatterns = [
     path(
@@ -15,6 +15,8 @@ urlpatterns = [
     ),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),
     path("settings/", settings_views.your_settings, name="settings"),
+    path("settings/tokens/", token_views.all_tokens, name="tokens"),
+    path("settings/tokens/<uuid:token_id>/revoke/", token_views.revoke, name="token-revoke"),
     path("jobs/new/", views.job_new, name="job-new"),
     path("jobs/preview/", foresight_views.job_preview, name="job-preview"),
     path("jobs/preview/target/", foresight_views.job_filled, name="job-filled"),

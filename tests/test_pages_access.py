@@ -9,9 +9,9 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern
 
-from jobs import calendar_content, calendar_editing, holds
+from jobs import calendar_content, calendar_editing, holds, tokens
 from jobs import urls as jobs_urls
-from jobs.models import Hold, Job, User
+from jobs.models import Hold, Job, Token, User
 from runs import approvals
 from runs import urls as runs_urls
 from runs.models import Approval, Backfill, Channel, Replay, Run
@@ -31,6 +31,8 @@ class Rule:
 
 PAGES = {
     "settings": Rule("viewer", "viewer"),
+    "tokens": Rule("viewer", "admin"),
+    "token-revoke": Rule(None, "admin"),  # of somebody else
     "home": Rule("viewer", None),
     "overview-summary": Rule("viewer", None),
     "overview-attention": Rule("viewer", None),
@@ -139,6 +141,7 @@ LISTS = {
     "holds-live",
     "review-many",
     "settings",
+    "tokens",
     "home",
     "overview-summary",
     "overview-attention",
@@ -206,6 +209,9 @@ def address(name: str, job: Job, run: Run) -> str:
         path = path.replace("<uuid:approval_id>", str(approval_of(run).id))
     if "<uuid:trial_id>" in path:
         path = path.replace("<uuid:trial_id>", str(make.trial(job).id))
+    if "<uuid:token_id>" in path:
+        issued = Token.objects.first() or token_of(job)
+        path = path.replace("<uuid:token_id>", str(issued.id))
     if "<uuid:view_id>" in path:
         path = path.replace("<uuid:view_id>", str(make.view(job.team).id))
     if "<uuid:hold_id>" in path:
@@ -215,6 +221,12 @@ def address(name: str, job: Job, run: Run) -> str:
         told = Channel.objects.first() or make.channel(job.team, "dead")
         path = path.replace("<uuid:channel_id>", str(told.id))
     return "/" + path
+
+
+def token_of(job: Job) -> Token:
+    """A token that somebody holds in the team of the job."""
+    token, _ = tokens.issue(job.team, make.operator(job.team, "holder"), "pipeline")
+    return token
 
 
 def approval_of(run: Run) -> Approval:

@@ -15,11 +15,13 @@ from runs.dashboard import activity, events, month, why
 from runs.dashboard.activity import Activity
 from runs.dashboard.why import Why
 from runs.messages import Kind
-from runs.models import Channel
+from runs.models import Channel, Run
+from runs.states import State
 
 Told = tuple[Channel, list[str]]
 
 LAST_ACTS = 30
+MOST_UNDECIDED = 99
 
 register = template.Library()
 
@@ -28,6 +30,14 @@ register = template.Library()
 def why_not(job: Job) -> Why:
     """Why the job has not run."""
     return why.of_job(job, clock.now())
+
+
+@register.simple_tag
+def undecided_of(job: Job) -> list[Run]:
+    """Its runs that wait for a person, the oldest first: at most MOST_UNDECIDED and one more, by
+    `runs_in_the_way`."""
+    rows = Run.objects.filter(job=job, state=State.REVIEW).only("id", "review_at")
+    return list(rows.order_by("review_at", "id")[: MOST_UNDECIDED + 1])
 
 
 @register.simple_tag

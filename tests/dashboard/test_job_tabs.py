@@ -53,6 +53,19 @@ def test_each_tab_is_a_plain_link(browser: Browser, job: Job) -> None:
     assert browser.get(f"/jobs/{job.id}/?tab=nonsense").status == 200
 
 
+def test_what_waits_for_a_person_stands_first(browser: Browser, job: Job) -> None:
+    assert "for a decision" not in browser.get(f"/jobs/{job.id}/").words
+    first = make.run(job, State.REVIEW)
+    page = browser.get(f"/jobs/{job.id}/?tab=notes")
+    assert "1 run waits for a decision; it came" in page.words
+    assert f"/review/{first.id}/" in {link.attrs["href"] for link in page.all("a")}
+    make.run(job, State.REVIEW)
+    make.run(job, State.DEAD)
+    page = browser.get(f"/jobs/{job.id}/")
+    assert "2 runs wait for a decision; the oldest came" in page.words
+    assert f"/review/?job={job.id}" in {link.attrs["href"] for link in page.all("a")}
+
+
 def test_the_header_names_the_next_moment_on_three_clocks(browser: Browser, job: Job) -> None:
     browser.client.cookies["browser_zone"] = "Asia/Tokyo"
     words = browser.get(f"/jobs/{job.id}/").words

@@ -133,7 +133,7 @@ def test_a_reader_sees_the_moments_of_their_teams_alone(browser: Browser, team: 
     week = browser.get("/upcoming/?tab=week")
     assert "1 job, hours" in week.words
     assert browser.get("/upcoming/?tab=week&team=others").status == 200
-    assert "not one of the available choices" in browser.get("/upcoming/?team=others").words
+    assert "others is none of your teams" in browser.get("/upcoming/?team=others").words
 
 
 def test_a_cell_leads_to_its_list(browser: Browser, team: Team) -> None:

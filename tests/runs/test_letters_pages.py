@@ -60,7 +60,7 @@ def test_an_empty_list_says_whether_it_is_the_filters_doing(browser: Browser, jo
     died(job, "one")
     assert "No dead letter matches" in browser.get("/dead-letters/?q=other").words
     assert "settle" in browser.get("/dead-letters/?q=SETT&team=payments").words
-    assert "No dead letter matches" in browser.get("/dead-letters/?team=nobodys").words
+    assert "nobodys is none of your teams" in browser.get("/dead-letters/?team=nobodys").words
 
 
 def test_the_list_is_paged(browser: Browser, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:

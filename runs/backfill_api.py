@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -84,9 +84,7 @@ def _backfills(request: Request) -> QuerySet[Backfill]:
 
 
 def _backfill(request: Request, backfill_id: UUID, act: Act) -> Backfill:
-    found = _backfills(request).filter(id=backfill_id).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(_backfills(request), id=backfill_id)
     access.team(request, act)
     return found
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
@@ -153,10 +153,7 @@ def _channels(request: Request) -> QuerySet[Channel]:
 
 
 def _channel(request: Request, channel_id: UUID) -> Channel:
-    channel = _channels(request).filter(id=channel_id).first()
-    if channel is None:
-        raise Http404
-    return channel
+    return get_object_or_404(_channels(request), id=channel_id)
 
 
 def _mine(request: Request, channel_id: UUID) -> Channel:

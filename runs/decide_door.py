@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework.request import Request
 
@@ -35,9 +35,7 @@ def runs_of(request: Request) -> QuerySet[Run]:
 
 def run_of(request: Request, run_id: UUID, act: Act) -> Run:
     """The run; Http404 where there is none of the team, PermissionDenied below the role."""
-    run = runs_of(request).defer("snapshot").filter(id=run_id).first()
-    if run is None:
-        raise Http404
+    run = get_object_or_404(runs_of(request).defer("snapshot"), id=run_id)
     access.team(request, act)
     return run
 

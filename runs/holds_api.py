@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -91,10 +91,7 @@ def _holds(request: Request) -> QuerySet[Hold]:
 
 
 def _hold(request: Request, hold_id: UUID) -> Hold:
-    hold = _holds(request).filter(id=hold_id).first()
-    if hold is None:
-        raise Http404
-    return hold
+    return get_object_or_404(_holds(request), id=hold_id)
 
 
 def _jobs(request: Request, hold: Hold) -> QuerySet[Job]:

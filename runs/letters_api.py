@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -225,9 +226,7 @@ def _replays(request: Request) -> QuerySet[Replay]:
 
 
 def _replay(request: Request, replay_id: UUID, act: Act) -> Replay:
-    found = _replays(request).filter(id=replay_id).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(_replays(request), id=replay_id)
     access.team(request, act)
     return found
 

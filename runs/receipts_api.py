@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -21,9 +21,7 @@ class ReceiptDoor(Door):
     def get(self, request: Request, run_id: UUID) -> Response:
         """`receipt`, and the `signature` over its canonical JSON."""
         asked.parameters(request, ())
-        run = runs_of(request).filter(id=run_id).first()
-        if run is None:
-            raise Http404
+        run = get_object_or_404(runs_of(request), id=run_id)
         return Response(receipt_keys.signed(receipts.of_run(run, now=clock.now())))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import Http404
+from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -171,10 +172,8 @@ class ApprovalDoor(Door):
 
 
 def _approval(request: Request, approval_id: UUID, act: Act) -> Approval:
-    rows = Approval.objects.filter(team_id=access.team_id(request), id=approval_id)
-    found = rows.select_related("by", "answered_by").first()
-    if found is None:
-        raise Http404
+    rows = Approval.objects.filter(team_id=access.team_id(request))
+    found = get_object_or_404(rows.select_related("by", "answered_by"), id=approval_id)
     access.team(request, act)
     return found
 

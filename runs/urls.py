@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import URLPattern, path
 
 from runs import (
     action_views,
@@ -25,7 +25,22 @@ from runs.dashboard import (
     upcoming_views,
     view_pages,
 )
+from runs.dashboard.exports import SHAPES
 from runs.dashboard.overview import REGIONS
+
+
+def _files(page: str, what: str) -> list[URLPattern]:
+    """The addresses of a list as a file, beside its page."""
+    return [
+        path(
+            f"{page}/export.{shape}",
+            export_views.file,
+            {"what": what, "shape": shape},
+            name=f"{what}-{shape}",
+        )
+        for shape in SHAPES
+    ]
+
 
 urlpatterns = [
     path("", overview_views.home, name="home"),
@@ -43,8 +58,7 @@ urlpatterns = [
     path("views/<uuid:view_id>/delete/", view_pages.view_delete, name="view-delete"),
     path("jobs/", list_views.jobs, name="jobs"),
     path("jobs/many/", many_views.many, name="jobs-many"),
-    path("jobs/export.csv", export_views.jobs, {"shape": "csv"}, name="jobs-csv"),
-    path("jobs/export.json", export_views.jobs, {"shape": "json"}, name="jobs-json"),
+    *_files("jobs", "jobs"),
     path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),
     path("jobs/<uuid:job_id>/run-now/", action_views.run_now, name="job-run-now"),
     path("jobs/test/", trial_views.typed_test, name="job-test-typed"),
@@ -60,12 +74,10 @@ urlpatterns = [
     path("backfills/<uuid:backfill_id>/stop/", backfill_views.backfill_stop, name="backfill-stop"),
     path("audit/", event_views.audit, name="audit"),
     path("audit/firings/", audit_views.audit, name="audit-firings"),
-    path("audit/export.csv", export_views.events, {"shape": "csv"}, name="events-csv"),
-    path("audit/export.json", export_views.events, {"shape": "json"}, name="events-json"),
+    *_files("audit", "events"),
     path("runs/", list_views.runs, name="runs"),
     path("runs/live/", list_views.runs_live, name="runs-live"),
-    path("runs/export.csv", export_views.runs, {"shape": "csv"}, name="runs-csv"),
-    path("runs/export.json", export_views.runs, {"shape": "json"}, name="runs-json"),
+    *_files("runs", "runs"),
     path("runs/<uuid:run_id>/", views.run, name="run"),
     path("runs/<uuid:run_id>/live/", views.run_live, name="run-live"),
     path("runs/<uuid:run_id>/decide/", review_views.decide, name="run-decide"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect
@@ -19,56 +20,48 @@ from runs.dashboard.newest import Reader
 from runs.dashboard.run_filter import RunFilter
 
 
-@page
-@require_GET
-def jobs(request: HttpRequest, shape: str) -> HttpResponseBase:
-    """The jobs of the list, all its pages."""
-    asked = JobFilter(request.GET)
-    if not asked.is_valid():
-        return _back("jobs", asked)
+class _List(NamedTuple):
+    """A list: the page that has it, its filter, what a row of its file says, and its rows."""
+
+    page: str
+    asked: type[Filter]
+    columns: tuple[str, ...]
+    rows: Callable[[HttpRequest, Any], Iterator[exports.Row]]
+
+
+def _jobs(request: HttpRequest, asked: JobFilter) -> Iterator[exports.Row]:
     rows = asked.applied(jobs_of(request)).select_related("team", "due")
-    found = exports.of_jobs(rows, asked.sorting)
-    return _file(request, shape, "jobs", exports.JOB_COLUMNS, found, asked)
+    return exports.of_jobs(rows, asked.sorting)
+
+
+def _runs(request: HttpRequest, asked: RunFilter) -> Iterator[exports.Row]:
+    return exports.of_runs(Reader(person(request).id), asked.wanted)
+
+
+def _events(request: HttpRequest, asked: EventFilter) -> Iterator[exports.Row]:
+    return acts.rows(asked.applied(acts.of(person(request))))
+
+
+_LISTS = {
+    "jobs": _List("jobs", JobFilter, exports.JOB_COLUMNS, _jobs),
+    "runs": _List("runs", RunFilter, exports.RUN_COLUMNS, _runs),
+    "events": _List("audit", EventFilter, acts.COLUMNS, _events),
+}
 
 
 @page
 @require_GET
-def runs(request: HttpRequest, shape: str) -> HttpResponseBase:
-    """The runs of the list, all its pages."""
-    asked = RunFilter(request.GET)
+def file(request: HttpRequest, what: str, shape: str) -> HttpResponseBase:
+    """All pages of a list; a filter that is none leads back to the list, which says what is wrong
+    with it."""
+    of = _LISTS[what]
+    asked = of.asked(request.GET)
     if not asked.is_valid():
-        return _back("runs", asked)
-    found = exports.of_runs(Reader(person(request).id), asked.wanted)
-    return _file(request, shape, "runs", exports.RUN_COLUMNS, found, asked)
-
-
-@page
-@require_GET
-def events(request: HttpRequest, shape: str) -> HttpResponseBase:
-    """Who did what, all its pages."""
-    asked = EventFilter(request.GET)
-    if not asked.is_valid():
-        return _back("audit", asked)
-    found = acts.rows(asked.applied(acts.of(person(request))))
-    return _file(request, shape, "events", acts.COLUMNS, found, asked)
-
-
-def _back(name: str, asked: Filter) -> HttpResponseBase:
-    """The list, which says what is wrong with its filter."""
-    return redirect(f"{reverse(name)}{asked.address}")
-
-
-def _file(
-    request: HttpRequest,
-    shape: str,
-    what: str,
-    columns: tuple[str, ...],
-    rows: Iterator[exports.Row],
-    asked: Filter,
-) -> StreamingHttpResponse:
+        return redirect(f"{reverse(of.page)}{asked.address}")
     write, kind = exports.SHAPES[shape]
+    lines = write(of.columns, of.rows(request, asked))
     by = person(request).get_username()
-    lines = exports.logged(write(columns, rows), what=what, by=by, query=asked.query)
-    answer = StreamingHttpResponse(lines, content_type=f"{kind}; charset=utf-8")
+    told = exports.logged(lines, what=what, by=by, query=asked.query)
+    answer = StreamingHttpResponse(told, content_type=f"{kind}; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="onebeat-{what}.{shape}"'
     return answer

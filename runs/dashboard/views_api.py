@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -98,10 +98,7 @@ def _seen(request: Request) -> QuerySet[SavedView]:
 
 
 def _view(request: Request, view_id: UUID) -> SavedView:
-    found = _seen(request).filter(id=view_id).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(_seen(request), id=view_id)
 
 
 def _written(request: Request, data: Mapping[str, Any], view: SavedView | None) -> SavedView:

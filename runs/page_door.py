@@ -43,8 +43,8 @@ def run_for(request: HttpRequest, run_id: UUID, act: Act = Act.READ) -> Run:
     return run
 
 
-def address(request: HttpRequest, **changed: object) -> str:
-    """This page's address with other parameters; an empty one is left out."""
+def address(request: HttpRequest, /, **changed: object) -> str:
+    """This page's address with other parameters, of any name; an empty one is left out."""
     parameters: QueryDict = request.GET.copy()
     for name, value in changed.items():
         parameters.pop(name, None)

@@ -279,3 +279,10 @@ def test_the_order_of_names_is_read_along_an_index(team: Team) -> None:
         cursor.execute("set local enable_sort = off")
         plan = rows.values_list("id")[:51].explain()
     assert "jobs_by_name_in_any_case" in plan
+
+
+def test_a_parameter_of_any_name_is_told_and_dropped(browser: Browser) -> None:
+    """`request` is what the address of a page is made from too."""
+    page = browser.get("/jobs/?request=x&state=paused")
+    assert "request" in page.words
+    assert page.all("a", href="?state=paused")

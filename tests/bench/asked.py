@@ -19,6 +19,7 @@ JOBS = (
     *(f"state={one}" for one in ("active", "paused", "finished", "failing", "late")),
     *("state=failing,late", "state=failing&sort=last_run", "state=failing&team=small"),
     *("q=pattern+77", "q=nothing+like+it", "team=team-1", "team=small"),
+    *("tag=prod", "tag=rare", "tag=nothing-like-it", "owner=squad+7"),
     *("kind=http", "kind=mirrored", "idempotent=false", "due_within=86400"),
     *("sort=next_due", "sort=last_run", "q=7&sort=next_due", "team=small&sort=last_run"),
 )
@@ -29,6 +30,7 @@ RUNS = (
     *("team=small", "team=team-1", "q=pattern+77", "q=nothing+like+it"),
     *("origin=hand", "origin=schedule", "origin=backfill", "since=24h", "until=7d"),
     *("since=72h&until=48h", "state=SKIPPED&until=7d", "state=SUCCEEDED&until=7d"),
+    *("tag=prod", "tag=rare", "tag=nothing-like-it", "tag=rare&state=DEAD", "owner=squad+7"),
     *("state=SUCCEEDED&q=nothing", "team=small&since=72h&until=48h", "team=small&state=CLOSED"),
 )
 PAGES = (

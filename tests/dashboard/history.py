@@ -86,7 +86,10 @@ update jobs_job j
                               else ' * * * *' end,
          'timezone', (array['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata'])
                      [1 + n / 11 %% 4],
-         'dst', 'once'))
+         'dst', 'once')),
+       tags = case when n %% 2000 = 7 then '["prod", "rare"]'::jsonb
+                   when n %% 2 = 0 then '["prod"]' else '[]' end,
+       owner = 'squad ' || n %% 50
   from (select id, row_number() over (order by id) as n from jobs_job
          where team_id = any(%(teams)s::uuid[])) numbered
  where numbered.id = j.id
@@ -108,7 +111,7 @@ def jobs(team: Team, count: int, **changes: Any) -> Job:
 
 
 def varied(teams: Collection[Team]) -> None:
-    """Their jobs get schedules that differ as those of a whole organisation do."""
+    """Their jobs get schedules, tags and owners that differ as those of a whole organisation do."""
     with connection.cursor() as cursor:
         cursor.execute(_VARIED, {"teams": array([team.id for team in teams])})
 

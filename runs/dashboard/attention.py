@@ -18,7 +18,6 @@ from jobs.models import Due, Job, JobVersion
 from runs import dead_letters, review_queue
 from runs.dashboard import conditions
 from runs.models import Run
-from runs.states import State
 
 EACH = 5  # lines of a kind
 # What a line says, and no more: rows of runs and jobs are wide, and the page polls.
@@ -87,7 +86,7 @@ def _late(runs: QuerySet[Run], jobs: QuerySet[Job]) -> Iterator[Line]:
 
 
 def _retries(runs: QuerySet[Run]) -> Iterator[Line]:
-    for run in runs.filter(state=State.RETRYING).order_by("-failures", "id")[:EACH]:
+    for run in conditions.retrying_of(runs).order_by("-failures", "id")[:EACH]:
         what = f"{run.failures} of {run.max_attempts} attempts failed: {run.reason}"
         about = (
             f"run-{run.id}",

@@ -83,6 +83,13 @@ def late_of(runs: Rows) -> Rows:
     return found
 
 
+def retrying_of(runs: Rows) -> Rows:
+    """Those of these runs that go on after a failure; found first, like those that are late."""
+    words = "select id from runs_run where state = 'RETRYING'"
+    found: Rows = runs.filter(id__any_of=RawSQL(words, ()))  # noqa: S611 (our own words)
+    return found
+
+
 def overdue(dues: Rows) -> Rows:
     """Those of these moments that are late, and have no run yet."""
     found: Rows = dues.filter(job__any_of=RawSQL(f"select d.job_id {_OVERDUE}", ()))  # noqa: S611

@@ -263,7 +263,7 @@ def test_whatever_the_admin_writes_is_on_record() -> None:
 
 
 def test_staff_make_somebody_an_admin_and_take_them_out(staff: User) -> None:
-    member = Membership.objects.create(team=make.team(), user=make.person("ada"), role=Role.VIEWER)
+    member = Membership.objects.create(team=make.team(), user=make.person("leaver"), role=Role.VIEWER)
     client = Client(headers={"X-Request-ID": ID})
     client.force_login(staff)
     before = newest()
@@ -274,18 +274,18 @@ def test_staff_make_somebody_an_admin_and_take_them_out(staff: User) -> None:
     check(before, staff, "admin")
     assert changed.lines == [{"part": "role", "from": "viewer", "to": "admin"}]
     assert (changed.kind, changed.team_id) == ("membership", member.team_id)
-    assert "ada" in deleted.name
+    assert "leaver" in deleted.name
 
 
 def test_a_password_that_staff_set_is_nowhere_on_record(staff: User) -> None:
-    person = make.person("ada")
+    person = make.person("leaver")
     client, before = Client(), newest()
     client.force_login(staff)
     typed = {"password1": "correct-horse-battery", "password2": "correct-horse-battery"}
     where = reverse("admin:auth_user_password_change", args=[person.pk])
     assert client.post(where, {**typed, "usable_password": "true"}).status_code == 302
     event = since(before)[-1]
-    assert (event.verb, event.name) == ("admin.changed", "ada")
+    assert (event.verb, event.name) == ("admin.changed", "leaver")
     assert "horse" not in f"{event.lines} {event.reason}"
 
 
@@ -304,12 +304,12 @@ def test_rows_that_jobs_mirror_are_switched_off_on_record(staff: User) -> None:
 
 
 def test_who_signs_in_and_out_is_on_record() -> None:
-    make.member(make.team(), Role.VIEWER, "ada").set_password("x")
-    person = User.objects.get(username="ada")
+    make.member(make.team(), Role.VIEWER, "leaver").set_password("x")
+    person = User.objects.get(username="leaver")
     person.set_password("correct-horse-battery")
     person.save()
     client, before = Client(headers={"X-Request-ID": ID}), newest()
-    client.post("/sign-in/", {"username": "ada", "password": "correct-horse-battery"})
+    client.post("/sign-in/", {"username": "leaver", "password": "correct-horse-battery"})
     client.post("/sign-out/")
     assert [event.verb for event in since(before)] == ["person.signed_in", "person.signed_out"]
     check(before, person, "page")
@@ -350,14 +350,14 @@ def test_nothing_on_record_is_changed_or_deleted(team: Team, change: str) -> Non
 
 
 def test_a_row_outlives_whom_and_what_it_is_about(team: Team, staff: User) -> None:
-    ada = make.operator(team, "ada")
+    leaver = make.operator(team, "leaver")
     run = make.run(make.job(team), State.DEAD)
-    decisions.record(run, "cancel", State.DEAD, note="", by=ada)
+    decisions.record(run, "cancel", State.DEAD, note="", by=leaver)
     run.delete()
-    ada.delete()
+    leaver.delete()
     page = Browser(staff)
     Membership.objects.create(team=team, user=staff, role=Role.VIEWER)
-    words = page.get("/audit/?who=ADA").words
+    words = page.get("/audit/?who=LEAVER").words
     assert "took back rotate-certificates" in words
 
 
@@ -372,10 +372,10 @@ def test_a_second_pair_of_eyes_is_who_did_it(team: Team) -> None:
 
 
 def test_the_page_tells_who_did_what_and_leads_there(team: Team) -> None:
-    ada = make.operator(team, "ada")
+    leaver = make.operator(team, "leaver")
     job = make.job(team, name="settle")
-    editing.pause(job.id, editing.Pause("A move."), by=ada)
-    browser = Browser(ada)
+    editing.pause(job.id, editing.Pause("A move."), by=leaver)
+    browser = Browser(leaver)
     page = browser.get("/audit/")
     assert "paused settle" in page.words
     assert "A move." in page.words
@@ -400,12 +400,12 @@ def test_other_teams_see_nothing_of_it(team: Team) -> None:
 
 
 def test_the_api_filters_pages_and_says_all(team: Team) -> None:
-    ada = make.editor(team, "ada")
-    api = Api.of(team, ada)
+    leaver = make.editor(team, "leaver")
+    api = Api.of(team, leaver)
     for name in ("one", "two", "three"):
         answer = api.call("POST", "jobs/", make.shape(name=name), headers={"X-Request-ID": ID})
         assert answer.status == 201
-    first = api.get("events/?verb=job.registered&who=ada&page_size=2").body
+    first = api.get("events/?verb=job.registered&who=leaver&page_size=2").body
     second = api.get(first["next"]).body
     assert [one["name"] for one in first["results"] + second["results"]] == ["three", "two", "one"]
     assert second["next"] is None
@@ -419,11 +419,11 @@ def test_the_api_filters_pages_and_says_all(team: Team) -> None:
 
 
 def test_a_file_holds_what_the_filter_finds(team: Team) -> None:
-    ada = make.operator(team, "ada")
+    leaver = make.operator(team, "leaver")
     job = make.job(team, name="=cmd|settle")
-    editing.pause(job.id, editing.Pause("=1+1"), by=ada)
+    editing.pause(job.id, editing.Pause("=1+1"), by=leaver)
     client = Client()
-    client.force_login(ada)
+    client.force_login(leaver)
     answer = client.get("/audit/export.csv?verb=job.paused")
     lines = b"".join(answer).decode().splitlines()
     assert lines[0].startswith("id,at,team,who,verb")

@@ -65,7 +65,7 @@ class Cast:
 def assembled() -> Cast:
     """The whole of it, for an editor of the platform's team who also administers payments."""
     team = make.team()
-    person = make.admin(team, "ada")
+    person = make.admin(team, "keeper")
     _platform(person)
     calendar_editing.create(
         "bank",

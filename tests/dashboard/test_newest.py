@@ -57,9 +57,9 @@ def plainly(wanted: Wanted, user: User) -> QuerySet[Run]:
 def cast(team: Team, dice: random.Random) -> list[Job]:
     """Jobs of two teams, one of them not the reader's, with runs of every kind."""
     mine = [
-        make.job(team, name="alpha", overlap="allow", tags=["prod"], owner="Ada, on call"),
+        make.job(team, name="alpha", overlap="allow", tags=["prod"], owner="Desk, on call"),
         make.job(team, name="beta", overlap="allow", tags=["eu", "prod"]),
-        make.job(team, name="50% off", overlap="allow", owner="50% ada"),
+        make.job(team, name="50% off", overlap="allow", owner="50% desk"),
     ]
     make.run(make.job(make.team("elsewhere"), name="alpha"), State.DEAD)
     now = clock.now()
@@ -86,7 +86,7 @@ def asks(jobs: list[Job], dice: random.Random) -> Iterator[Wanted]:
             until=dice.choice((None, now - HOUR, now - 29 * HOUR)),
             job=dice.choice((None, None, jobs[1].id)),
             name=dice.choice(("", "", "ALPHA", "0%", "_")),
-            owner=dice.choice(("", "", "", "ADA", "%")),
+            owner=dice.choice(("", "", "", "DESK", "%")),
             tags=dice.choice(((), (), ("prod",), ("eu", "prod"), ("none",))),
             team=dice.choice(("", "", "payments", "elsewhere")),
             group=dice.choice((None, None, None, group.first())),
@@ -152,7 +152,7 @@ def test_no_list_sorts_or_scans_history(
         history.jobs(of, jobs)
         history.runs(of, each)
     rare = Job.objects.filter(team=team, name__in=("pattern 7", "pattern 11"))
-    rare.update(tags=["prod", "rare"], owner="Ada")
+    rare.update(tags=["prod", "rare"], owner="Desk")
     history.analyzed()
     job = Job.objects.filter(team=team).exclude(name="pattern").latest("id")
     now = clock.now()

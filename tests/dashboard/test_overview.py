@@ -74,7 +74,7 @@ def test_what_was_missed_alone_leads_to_review(browser: Browser, team: Team) -> 
 
 def test_the_worst_stands_first_and_each_line_leads_on(browser: Browser, team: Team) -> None:
     paused = make.job(team, name="paused")
-    editing.pause(paused.id, editing.Pause("bank holiday"), by=make.editor(team, "eve"))
+    editing.pause(paused.id, editing.Pause("bank holiday"), by=make.editor(team, "colleague"))
     retrying = make.run(make.job(team, name="retrying"), State.RETRYING, failures=2, attempt=2)
     unclaimed = make.job(team, name="unclaimed")
     Due.objects.filter(job=unclaimed).update(at=clock.now() - MINUTE)
@@ -100,7 +100,7 @@ def test_the_worst_stands_first_and_each_line_leads_on(browser: Browser, team: T
         f"/runs/{retrying.id}/",
         f"/jobs/{paused.id}/",
     ]
-    assert "by eve: bank holiday" in page.words
+    assert "by colleague: bank holiday" in page.words
     assert "2 of 5 attempts failed" in page.words
 
 

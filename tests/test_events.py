@@ -263,7 +263,9 @@ def test_whatever_the_admin_writes_is_on_record() -> None:
 
 
 def test_staff_make_somebody_an_admin_and_take_them_out(staff: User) -> None:
-    member = Membership.objects.create(team=make.team(), user=make.person("leaver"), role=Role.VIEWER)
+    member = Membership.objects.create(
+        team=make.team(), user=make.person("leaver"), role=Role.VIEWER
+    )
     client = Client(headers={"X-Request-ID": ID})
     client.force_login(staff)
     before = newest()

@@ -25,7 +25,9 @@ from runs.arrays import array
 from runs.dashboard.wanted import Wanted
 from runs.states import State
 
-LOOKED_THROUGH = 5_000  # of the newest runs, before the jobs are asked one by one
+# Of the newest runs, before the jobs are asked one by one: of few jobs after the first look.
+LOOKED_THROUGH = (500, 5_000)
+FEW_JOBS = 200
 # A run is born at its moment or later, nearly always within the minute; those that were made later
 # have an index of their own. Ids are of the hosts' clocks: a margin for those.
 _LATE = timedelta(minutes=1)
@@ -71,9 +73,12 @@ def ids(
     look = _Look(wanted, teams, size, below, above)
     if not wanted.is_wide:
         return look.along_indexes()
-    found = look.through_the_newest()
-    if len(found) >= size or look.saw_all():
-        return found
+    for most in LOOKED_THROUGH:
+        found = look.through_the_newest(most)
+        if len(found) >= size or look.saw_all(most):
+            return found
+        if look.is_of_few_jobs():
+            break
     return look.job_by_job()
 
 
@@ -100,17 +105,22 @@ class _Look:
         ]
         return self._read(_merged(branches))
 
-    def through_the_newest(self) -> list[UUID]:
-        """Those among the newest of everybody's."""
+    def through_the_newest(self, most: int) -> list[UUID]:
+        """Those among so many of the newest of everybody's."""
         in_time, *late = self._spans()
-        newest = _newest([*in_time, *self._page], LOOKED_THROUGH, columns="*")
+        newest = _newest([*in_time, *self._page], most, columns="*")
         among = _newest([*self._matching, *self._mine], of=f"({newest})")
         return self._read(_merged([among, *self._made(late)]))
 
-    def saw_all(self) -> bool:
+    def saw_all(self, most: int) -> bool:
         """Whether there are no more runs in this range of ids than were looked through."""
-        newest = _newest([*self._spans()[0], *self._page], LOOKED_THROUGH + 1)
-        return len(self._read(newest)) <= LOOKED_THROUGH
+        newest = _newest([*self._spans()[0], *self._page], most + 1)
+        return len(self._read(newest)) <= most
+
+    def is_of_few_jobs(self) -> bool:
+        """Whether all that match belong to a few jobs, which are quickly asked."""
+        jobs = f"select j.id from jobs_job j where {_and(self._jobs)} limit {FEW_JOBS + 1}"  # noqa: S608
+        return len(self._read(jobs)) <= FEW_JOBS
 
     def job_by_job(self) -> list[UUID]:
         """The newest of each job, and of the jobs that have the newest of these as many as fill

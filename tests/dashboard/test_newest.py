@@ -93,12 +93,18 @@ def asks(jobs: list[Job], dice: random.Random) -> Iterator[Wanted]:
         )
 
 
-@pytest.mark.parametrize("looked_through", [7, 5000])
+@pytest.mark.parametrize(("looked_through", "few_jobs"), [(7, 0), (7, 3), (5_000, 200)])
 def test_it_finds_what_a_plain_filter_finds_page_by_page(
-    team: Team, operator: User, reader: Reader, monkeypatch: pytest.MonkeyPatch, looked_through: int
+    team: Team,
+    operator: User,
+    reader: Reader,
+    monkeypatch: pytest.MonkeyPatch,
+    looked_through: int,
+    few_jobs: int,
 ) -> None:
     dice = random.Random(looked_through)
-    monkeypatch.setattr(newest, "LOOKED_THROUGH", looked_through)
+    monkeypatch.setattr(newest, "LOOKED_THROUGH", (looked_through // 3, looked_through))
+    monkeypatch.setattr(newest, "FEW_JOBS", few_jobs)
     jobs = cast(team, dice)
     for wanted in asks(jobs, dice):
         all_of = list(plainly(wanted, operator).order_by("-id").values_list("id", flat=True))
@@ -159,8 +165,9 @@ def test_no_list_sorts_or_scans_history(
     day = Wanted(since=now - 72 * HOUR, until=now - 48 * HOUR)
     asked = [*NOW_AND_THEN, Wanted(job=job.id), Wanted(group=job.id), day]
     asked += [replace(day, states=FINAL), replace(day, states=frozenset({State.SKIPPED}))]
-    monkeypatch.setattr(newest, "LOOKED_THROUGH", 300)
-    most = 2 * newest.LOOKED_THROUGH + 1_500  # looked through, counted; then of each job one
+    monkeypatch.setattr(newest, "LOOKED_THROUGH", (30, 300))
+    monkeypatch.setattr(newest, "FEW_JOBS", 10)
+    most = 2 * sum(newest.LOOKED_THROUGH) + 1_500  # looked through, counted; then of each job one
     people = [operator, make.viewer(few, "of-few")]
     for reader in (Reader(person.id) for person in people):
         for wanted in asked:

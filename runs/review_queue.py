@@ -65,12 +65,20 @@ def waiting_among(rows: QuerySet[Any]) -> QuerySet[Any]:
     """These rows in the order of `waiting`, and with what it says of each."""
     passed_on = Decision.objects.filter(run=OuterRef("pk"), decision="escalate")
     asked = Approval.objects.filter(run=OuterRef("pk"), state=PENDING, expires_at__gt=Now())
-    found: QuerySet[Any] = _sorted(rows).annotate(
+    found: QuerySet[Any] = most_urgent(rows).annotate(
         was_escalated=Exists(passed_on.filter(at__gte=OuterRef("review_at"))),
         waits_for_second=Exists(asked),
     )
-    ordered: QuerySet[Any] = found.order_by(*ORDER)
-    return ordered
+    return found
+
+
+def most_urgent(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """These rows in that order, with `decide_before` alone."""
+    without = ExpressionWrapper(F("review_at") + Value(_NO_TARGET), output_field=DateTimeField())
+    found: QuerySet[Any] = rows.annotate(
+        decide_before=_DECIDE_BEFORE, sort_at=Coalesce(_DECIDE_BEFORE, without)
+    ).order_by(*ORDER)
+    return found
 
 
 def as_of(rows: QuerySet[Any], at: datetime) -> QuerySet[Any]:
@@ -86,18 +94,10 @@ def as_of(rows: QuerySet[Any], at: datetime) -> QuerySet[Any]:
 
 def behind(waiting: QuerySet[Any], run_id: UUID) -> QuerySet[Any]:
     """Of `waiting` those behind this run, wherever it is by now."""
-    last = _sorted(Run.objects.filter(id=run_id)).values_list("sort_at", flat=True).first()
+    last = most_urgent(Run.objects.filter(id=run_id)).values_list("sort_at", flat=True).first()
     if last is None:
         return waiting
     found: QuerySet[Any] = waiting.filter(Q(sort_at__gt=last) | Q(sort_at=last, id__gt=run_id))
-    return found
-
-
-def _sorted(rows: QuerySet[Any]) -> QuerySet[Any]:
-    without = ExpressionWrapper(F("review_at") + Value(_NO_TARGET), output_field=DateTimeField())
-    found: QuerySet[Any] = rows.annotate(
-        decide_before=_DECIDE_BEFORE, sort_at=Coalesce(_DECIDE_BEFORE, without)
-    )
     return found
 
 

@@ -18,6 +18,7 @@ from jobs.models import Due, Job, JobVersion
 from runs import dead_letters, review_queue
 from runs.dashboard import conditions
 from runs.models import Run
+from runs.states import State
 
 EACH = 5  # lines of a kind
 # What a line says, and no more: rows of runs and jobs are wide, and the page polls.
@@ -58,7 +59,7 @@ def lines(runs: QuerySet[Run], jobs: QuerySet[Job], now: datetime) -> list[Line]
 
 
 def _reviews(runs: QuerySet[Run], now: datetime) -> Iterator[Line]:
-    for run in review_queue.waiting(runs)[:EACH]:
+    for run in review_queue.most_urgent(runs.filter(state=State.REVIEW))[:EACH]:
         overdue = run.decide_before is not None and run.decide_before < now
         href = reverse("review-item", args=[run.id])
         about = (f"run-{run.id}", "review", "Needs review", run.job, run.reason, run.review_at)

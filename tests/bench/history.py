@@ -17,6 +17,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ def told(jobs: int, runs: int, rounds: int, *, only: str = "") -> list[str]:
     from tests.bench import asked, figures
 
     clients = figures.clients()
+    import_module("config.urls")
     gc.collect()
     gc.freeze()  # as the web does: config/wsgi.py
     found = []

@@ -15,7 +15,7 @@ from typing import Any
 
 import celery
 import django
-from celery.signals import beat_init, import_modules, setup_logging, worker_init
+from celery.signals import beat_init, import_modules, setup_logging, worker_init, worker_ready
 from celery.worker.consumer.gossip import Gossip
 from celery.worker.consumer.mingle import Mingle
 from django.core.exceptions import ImproperlyConfigured
@@ -26,7 +26,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 from kombu import Queue
 
-from config import beat_stop, brokers, pgmq_transport
+from config import beat_stop, brokers, cold_end, pgmq_transport
 from config.deaf_watch import DeafWatch
 from config.pool_watch import PoolWatch
 from config.worker_step import OnlyTheEntryTask
@@ -127,6 +127,7 @@ def keep_djangos_logging(**_: Any) -> None:
 
 
 beat_init.connect(beat_stop.end_between_looks)
+worker_ready.connect(cold_end.bound)
 
 
 @beat_init.connect

@@ -15,7 +15,7 @@ _FIRST_VERSION_7 = 0x7000_8000_0000_0000_0000
 
 
 def first_id(born: datetime) -> UUID:
-    """The least id that a run born at this instant (1970 or later) can have. Where
-    the clock of the database counts, leave SKEW."""
+    """The least id that a run born at this instant (1970 or later) can have. Where the clock of
+    the database counts, leave SKEW."""
     milliseconds = max(0, int(born.timestamp() * 1000))
     return UUID(int=milliseconds << _MILLISECONDS_SHIFT | _FIRST_VERSION_7)

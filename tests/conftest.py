@@ -41,6 +41,11 @@ def operator(team: Team) -> User:
 
 
 @pytest.fixture
+def editor(team: Team) -> User:
+    return make.editor(team)
+
+
+@pytest.fixture
 def api(team: Team, operator: User) -> Api:
     return Api.of(team, operator)
 

@@ -63,11 +63,6 @@ def client(staff: User) -> Client:
     return client
 
 
-@pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
 def url(model: Any, page: str, *args: object) -> str:
     return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
 

@@ -26,11 +26,6 @@ WHOLE = os.environ.get("ONEBEAT_PROOF") == "whole"
 
 
 @pytest.fixture
-def editor(team: Team) -> User:
-    return make.editor(team)
-
-
-@pytest.fixture
 def api(team: Team, editor: User) -> Api:
     return Api.of(team, editor)
 

@@ -69,11 +69,6 @@ class Read(HTMLParser):
 
 
 @pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
 def client(team: Team) -> Client:
     client = Client()
     client.force_login(make.editor(team))

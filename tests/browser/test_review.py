@@ -16,16 +16,6 @@ from tests.runs.reviewing import decide, job_with, waits
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-@pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
-def operator(team: Team) -> User:
-    return make.operator(team)
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_request_is_shown_and_the_name_typed_before_it_goes_again(
     visit: Visit, operator: User, team: Team, width: int

@@ -29,11 +29,6 @@ LAST = UUID(int=2**128 - 1)
 
 
 @pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
 def viewer(team: Team) -> User:
     return make.viewer(team)
 

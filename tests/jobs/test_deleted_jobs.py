@@ -16,11 +16,6 @@ SECRET = {"type": "http", "url": "https://a.example/", "headers": {"Authorizatio
 
 
 @pytest.fixture
-def editor(team: Team) -> User:
-    return make.editor(team)
-
-
-@pytest.fixture
 def job(team: Team, editor: User) -> Job:
     """One that its editor deleted."""
     job = make.job(team, name="settle", timeout=77, tags=["prod"], target=SECRET)

@@ -21,16 +21,6 @@ NOON = {"cron": "0 12 * * *", "timezone": "UTC"}
 
 
 @pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
-def editor(team: Team) -> User:
-    return make.editor(team)
-
-
-@pytest.fixture
 def browser(editor: User) -> Browser:
     return Browser(editor)
 

@@ -16,16 +16,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
-def editor(team: Team) -> User:
-    return make.editor(team)
-
-
-@pytest.fixture
 def browser(editor: User) -> Browser:
     return Browser(editor)
 

@@ -33,16 +33,6 @@ SETTLEMENT: dict[str, Any] = {
 
 
 @pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
-def editor(team: Team) -> User:
-    return make.editor(team)
-
-
-@pytest.fixture
 def api(team: Team, editor: User) -> Api:
     return Api.of(team, editor)
 

@@ -47,11 +47,6 @@ def test_the_api_takes_and_tells_them() -> None:
     }
 
 
-@pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
 FIELDS = {
     "probe_url": "https://ledger.example/did",
     "decide_by": "900",

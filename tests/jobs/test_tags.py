@@ -23,11 +23,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def editor(team: Team) -> User:
-    return make.editor(team)
-
-
-@pytest.fixture
 def api(team: Team, editor: User) -> Api:
     return Api.of(team, editor)
 

@@ -17,11 +17,6 @@ HERE = "/settings/tokens/"
 
 
 @pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
 def admin(team: Team) -> User:
     return make.admin(team)
 

@@ -15,16 +15,6 @@ from tests.api import Api
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def team() -> Team:
-    return make.team()
-
-
-@pytest.fixture
-def operator(team: Team) -> User:
-    return make.operator(team)
-
-
 def test_what_is_stored_opens_nothing(team: Team, operator: User) -> None:
     token, secret = tokens.issue(team, operator, "deploy")
     assert secret.startswith(token.prefix)

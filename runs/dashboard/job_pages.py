@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core import signing
+from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, UUIDField, Value
 from django.db.models.functions import Coalesce, Lower
 
@@ -33,21 +34,53 @@ _BY = {
     "-last_run": ("last_run", "id"),
 }
 _SALT = "onebeat.jobs"
+LOOKED_THROUGH = 2_000  # of the newest runs, before each job is asked for its own
+# Those among them after which their job had none.
+_LAST_RUNS = """
+select r.id, r.job_id
+  from (select id, job_id from runs_run
+         where id <= %(newest)s and (%(before)s::uuid is null or id < %(before)s::uuid)
+         order by id desc limit %(most)s) r
+ where not exists (select from runs_run later
+                    where later.job_id = r.job_id and later.id > r.id and later.id <= %(newest)s)
+ order by r.id desc
+"""
 
 
 def page(rows: QuerySet[Job], sort: str, cursor: str, size: int) -> tuple[list[Job], str | None]:
     """The rows behind a cursor (empty: from the beginning), and the cursor of the next page.
     Raises BadRequest (`cursor`) for one that a list in this order has not given."""
     newest, values = _opened(cursor, sort) if cursor else (_newest(), [])
-    ordered = _ordered(rows, sort, newest)
-    if values:
-        ordered = _not_yet_shown(ordered, sort, newest, values)
-    # A row of a job is wide: which ones, and in which order, is found without it.
-    places = list(ordered.select_related(None).values_list(*_names(sort))[: size + 1])
+    places = _of_late(rows, newest, values, size) if sort == "last_run" else []
+    places = places or _places(rows, sort, newest, values, size)
     ids = [job_id for *_, job_id in places[:size]]
     there = rows.in_bulk(ids)
     more = _cursor(places[size - 1], sort, newest) if len(places) > size else None
     return [there[job_id] for job_id in ids if job_id in there], more
+
+
+def _places(
+    rows: QuerySet[Job], sort: str, newest: UUID, values: Sequence[Any], size: int
+) -> list[Any]:
+    """Which jobs a page shows, and one more. A row of a job is wide: these are found without it."""
+    ordered = _ordered(rows, sort, newest)
+    if values:
+        ordered = _not_yet_shown(ordered, sort, newest, values)
+    return list(ordered.select_related(None).values_list(*_names(sort))[: size + 1])
+
+
+def _of_late(
+    rows: QuerySet[Job], newest: UUID, values: Sequence[Any], size: int
+) -> list[tuple[UUID, UUID]]:
+    """The same by the last run, read off the newest runs; nothing where these do not fill the
+    page, and each job is to be asked for its own."""
+    given = {"newest": newest, "before": values[0] if values else None, "most": LOOKED_THROUGH}
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST_RUNS, given)
+        last = cursor.fetchall()
+    mine = set(rows.filter(id__in=[job for _, job in last]).values_list("id", flat=True))
+    places = [(run, job) for run, job in last if job in mine][: size + 1]
+    return places if len(places) > size else []
 
 
 def _ordered(rows: QuerySet[Job], sort: str, newest: UUID) -> QuerySet[Job]:

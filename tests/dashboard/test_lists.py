@@ -72,11 +72,13 @@ def test_page_and_api_filter_jobs_alike(browser: Browser, api: Api, team: Team) 
         assert of_api(api, f"jobs/?{query}") == names, query
 
 
+@pytest.mark.parametrize("looked_through", [3, 2_000])
 @pytest.mark.parametrize("sort", ["name", "-name", "next_due", "last_run", "-last_run"])
 def test_jobs_are_sorted_and_paged_while_they_fire(
-    api: Api, team: Team, monkeypatch: pytest.MonkeyPatch, sort: str
+    api: Api, team: Team, monkeypatch: pytest.MonkeyPatch, sort: str, looked_through: int
 ) -> None:
     """K158: each job comes once, though some fire and move in the order between two pages."""
+    monkeypatch.setattr(job_pages, "LOOKED_THROUGH", looked_through)
     now = clock.now()
     jobs = [make.job(team, name=f"job {number}") for number in range(9)]
     for place, job in enumerate(jobs):

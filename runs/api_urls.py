@@ -12,7 +12,6 @@ from runs import (
     holds_api,
     keys_api,
     letters_api,
-    receipts_api,
     replay_batch,
     reports_api,
     review_api,
@@ -27,6 +26,7 @@ from runs.dashboard import (
     views_api,
     why_api,
 )
+from runs.receipts import api as receipts_api
 
 urlpatterns = [
     path("overview/", overview_api.OverviewDoor.as_view(), name="api-overview"),

@@ -9,7 +9,6 @@ from runs import (
     channel_views,
     hold_views,
     letters_views,
-    receipt_views,
     replay_batch,
     review_views,
     trial_views,
@@ -27,6 +26,7 @@ from runs.dashboard import (
 )
 from runs.dashboard.exports import SHAPES
 from runs.dashboard.overview import REGIONS
+from runs.receipts import views as receipt_views
 
 
 def _files(page: str, what: str) -> list[URLPattern]:

@@ -16,10 +16,12 @@ from django.core.management import CommandError, call_command
 
 from jobs import clock
 from jobs.models import Job, Team, User
-from runs import by_hand, claim, enqueue, receipt_keys, receipts, replica, review, settle, start
+from runs import by_hand, claim, enqueue, replica, review, settle, start
 from runs.bounds import EVER
 from runs.models import ReceiptKey, Run
 from runs.outcomes import Effect, Kind, Outcome
+from runs.receipts import keys as receipt_keys
+from runs.receipts import receipt
 from tests import make
 from tests.api import Api
 from tests.pages import Browser
@@ -51,7 +53,7 @@ def run(job: Job, operator: User) -> Run:
 
 
 def of(run: Run) -> dict[str, Any]:
-    return receipts.of_run(Run.objects.select_related("job__team").get(id=run.id), now=clock.now())
+    return receipt.of_run(Run.objects.select_related("job__team").get(id=run.id), now=clock.now())
 
 
 def test_it_tells_who_did_what_and_why(run: Run, job: Job, operator: User) -> None:

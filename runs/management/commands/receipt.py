@@ -10,8 +10,9 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs import clock
-from runs import receipt_keys, receipts
 from runs.models import Run
+from runs.receipts import keys as receipt_keys
+from runs.receipts import receipt
 
 _REFUSED = 2
 
@@ -33,7 +34,7 @@ class Command(BaseCommand):
         run = Run.objects.select_related("job", "job__team").filter(id=run_id).first()
         if run is None:
             raise CommandError(f"There is no run {run_id}; it may be too old to be kept.")
-        document = receipt_keys.signed(receipts.of_run(run, now=clock.now()))
+        document = receipt_keys.signed(receipt.of_run(run, now=clock.now()))
         self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2))
 
     def _verify(self, file: Path, run_id: UUID | None) -> None:

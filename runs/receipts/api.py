@@ -11,8 +11,9 @@ from rest_framework.response import Response
 from jobs import asked, clock
 from jobs.api_door import Door
 from jobs.api_shapes import instant
-from runs import receipt_keys, receipts
 from runs.decide_door import runs_of
+from runs.receipts import keys as receipt_keys
+from runs.receipts import receipt
 
 
 class ReceiptDoor(Door):
@@ -22,7 +23,7 @@ class ReceiptDoor(Door):
         """`receipt`, and the `signature` over its canonical JSON."""
         asked.parameters(request, ())
         run = get_object_or_404(runs_of(request), id=run_id)
-        return Response(receipt_keys.signed(receipts.of_run(run, now=clock.now())))
+        return Response(receipt_keys.signed(receipt.of_run(run, now=clock.now())))
 
 
 class ReceiptKeysDoor(Door):

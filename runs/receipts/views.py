@@ -11,8 +11,10 @@ from django.views.decorators.http import require_GET
 
 from jobs import clock
 from jobs.page_door import page
-from runs import receipt_keys, receipts, story
+from runs import story
 from runs.page_door import run_for
+from runs.receipts import keys
+from runs.receipts import receipt as receipts
 
 
 @page
@@ -27,7 +29,7 @@ def receipt(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "job": run.job,
         "attempts": attempts,
         "story": story.tell(run, attempts, decisions),
-        "document": receipt_keys.signed(receipts.of_run(run, now=clock.now())),
+        "document": keys.signed(receipts.of_run(run, now=clock.now())),
     }
     return render(request, "runs/receipt.html", context)
 
@@ -37,7 +39,7 @@ def receipt(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def receipt_file(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """The signed document, to be kept."""
     run = run_for(request, run_id)
-    document = receipt_keys.signed(receipts.of_run(run, now=clock.now()))
+    document = keys.signed(receipts.of_run(run, now=clock.now()))
     text = json.dumps(document, ensure_ascii=False, indent=2)
     name = f"receipt-{run.id}.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -1,0 +1,1 @@
+"""Receipts: why a run fired and what became of it, signed, so that it can be verified elsewhere."""

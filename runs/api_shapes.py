@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.api_shapes import instant
-from runs import backfill
-from runs.backfill_range import Preview
+from runs.backfills import backfill
+from runs.backfills.span import Preview
 from runs.models import Attempt, Backfill, Decision, Run
 
 COLUMNS = (

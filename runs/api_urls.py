@@ -7,7 +7,6 @@ from django.urls import path
 from runs import (
     api,
     audit_api,
-    backfill_api,
     channels_api,
     holds_api,
     keys_api,
@@ -17,6 +16,7 @@ from runs import (
     review_api,
     trials_api,
 )
+from runs.backfills import api as backfill_api
 from runs.dashboard import (
     events_api,
     lists_api,

@@ -19,7 +19,6 @@ from django.db import connection
 
 from jobs import beat_tasks, clock, zones
 from runs import (
-    backfill,
     claim,
     enqueue,
     letting_go,
@@ -32,6 +31,7 @@ from runs import (
     watched,
     zone_data,
 )
+from runs.backfills import backfill
 from runs.bounds import Bound
 from runs.members import Member
 from runs.publishing import publisher

@@ -5,7 +5,6 @@ from django.urls import URLPattern, path
 from runs import (
     action_views,
     audit_views,
-    backfill_views,
     channel_views,
     hold_views,
     letters_views,
@@ -14,6 +13,7 @@ from runs import (
     trial_views,
     views,
 )
+from runs.backfills import views as backfill_views
 from runs.dashboard import (
     count_views,
     event_views,

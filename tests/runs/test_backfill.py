@@ -14,8 +14,9 @@ from jobs import clock, editing
 from jobs.definitions import DefinitionError
 from jobs.editing import Pause
 from jobs.models import Due, Job, JobVersion, User
-from runs import backfill, backfill_range, cancel, idempotency, review, settle, start
-from runs.backfill_range import MOST, Range
+from runs import cancel, idempotency, review, settle, start
+from runs.backfills import backfill, span
+from runs.backfills.span import MOST, Range
 from runs.models import Backfill, Run, Tombstone
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import UNDER_WAY, State
@@ -79,7 +80,7 @@ def test_the_preview_counts_what_there_is_and_shows_both_ends(at: datetime) -> N
     fired(job, at + MINUTE, State.CANCELLED)
     skipped(job, at + 2 * MINUTE, count=3)
     Tombstone.objects.create(job=job, due_at=at + 7 * MINUTE, ending="SUCCEEDED")
-    found = backfill_range.preview(job, hour(at, 19))
+    found = span.preview(job, hour(at, 19))
     assert (found.moments, found.existing, found.to_run) == (20, 3, 17)
     assert (found.first, found.last) == (at, at + 19 * MINUTE)
     assert [sample.moment for sample in found.head] == [at + n * MINUTE for n in range(5)]
@@ -91,7 +92,7 @@ def test_the_preview_counts_what_there_is_and_shows_both_ends(at: datetime) -> N
 
 @pytest.mark.parametrize("minutes", [0, 1, 4, 5, 9, 10])
 def test_no_moment_of_a_short_range_is_shown_twice(at: datetime, minutes: int) -> None:
-    found = backfill_range.preview(minutely(), hour(at, minutes))
+    found = span.preview(minutely(), hour(at, minutes))
     shown = [sample.moment for sample in (*found.head, *found.tail)]
     assert found.moments == minutes + 1
     assert shown == sorted(set(shown)) and len(shown) + found.left_out == found.moments
@@ -100,13 +101,13 @@ def test_no_moment_of_a_short_range_is_shown_twice(at: datetime, minutes: int) -
 
 def test_a_range_without_a_moment_is_empty(at: datetime) -> None:
     second = timedelta(seconds=1)
-    found = backfill_range.preview(minutely(), Range(at + second, at + 59 * second))
+    found = span.preview(minutely(), Range(at + second, at + 59 * second))
     assert (found.moments, found.first, found.last, found.to_run) == (0, None, None, 0)
 
 
 def problems(job: Job, since: datetime, until: datetime) -> dict[str, str]:
     with pytest.raises(DefinitionError) as refused:
-        backfill_range.preview(job, Range(since, until))
+        span.preview(job, Range(since, until))
     return {each.field: str(each) for each in refused.value.problems}
 
 
@@ -137,7 +138,7 @@ def test_a_million_moments_are_refused_with_the_number_at_once(schedule: Any) ->
 
 def test_ten_thousand_moments_are_just_allowed(at: datetime) -> None:
     job = aged(minutely(), timedelta(days=30))
-    assert backfill_range.preview(job, hour(at - MOST * MINUTE, MOST - 1)).moments == MOST
+    assert span.preview(job, hour(at - MOST * MINUTE, MOST - 1)).moments == MOST
     assert "10,001 moments" in problems(job, at - MOST * MINUTE, at)["to"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from jobs.instants import canonical_instant
 from jobs.models import Job, Team
-from runs import backfill
+from runs.backfills import backfill
 from runs.models import Backfill, Run
 from tests import make
 from tests.api import Api

@@ -12,8 +12,9 @@ import pytest
 from jobs import clock
 from jobs.models import Due, Job, User
 from jobs.shards import COUNT
-from runs import backfill, by_hand, claim, start
-from runs.backfill_range import Range
+from runs import by_hand, claim, start
+from runs.backfills import backfill
+from runs.backfills.span import Range
 from runs.bounds import EVER
 from runs.models import Backfill, Run
 from runs.states import ACTIVE, UNDER_WAY

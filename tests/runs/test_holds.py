@@ -11,18 +11,8 @@ import pytest
 from jobs import clock, holds
 from jobs.models import Due, Hold, Job, JobVersion, User
 from jobs.shards import COUNT
-from runs import (
-    backfill,
-    by_hand,
-    claim,
-    letting_go,
-    release,
-    replay,
-    rescue,
-    review,
-    settle,
-    start,
-)
+from runs import by_hand, claim, letting_go, release, replay, rescue, review, settle, start
+from runs.backfills import backfill
 from runs.bounds import EVER
 from runs.decisions import Stale
 from runs.models import Attempt, Run

@@ -11,8 +11,8 @@ import pytest
 from jobs import clock
 from jobs.instants import canonical_instant
 from jobs.models import Due, Job, JobVersion, Team
-from runs import backfill
-from runs.backfill_range import Range
+from runs.backfills import backfill
+from runs.backfills.span import Range
 from runs.models import Backfill, Run
 from tests.servers import wait_until
 from tests.story.conftest import FULL, register

@@ -1,4 +1,4 @@
-"""The API's doors to backfills. The rule is in runs/backfill.py."""
+"""The API's doors to backfills. The rule is in runs/backfills/backfill.py."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from jobs.api_door import Door
 from jobs.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
-from runs import api_shapes, backfill, backfill_range
-from runs.backfill_range import Range
+from runs import api_shapes
+from runs.backfills import backfill, span
+from runs.backfills.span import Range
 from runs.models import Backfill
 from runs.models.backfill import MOST_ACTIVE
 
@@ -42,7 +43,7 @@ class BackfillsDoor(Door):
         wanted = Range(_instant(data, "from"), _instant(data, "to"))
         reverse, max_active = asked.flag(data, "reverse"), _max_active(data)
         if asked.flag(data, "dry_run"):
-            return Response(api_shapes.of_preview(backfill_range.preview(job, wanted)))
+            return Response(api_shapes.of_preview(span.preview(job, wanted)))
         try:
             found = backfill.begin(
                 job.id,

@@ -22,7 +22,7 @@ from jobs import clock, editing, events, holds
 from jobs.models import Due, Job, User
 from jobs.schedule_errors import ScheduleError
 from runs import insert, moments, overlap, release, snapshots, standing, subjects, transitions
-from runs.backfill_range import Range, preview
+from runs.backfills.span import Range, preview
 from runs.birth import Birth
 from runs.models import Backfill, Run
 from runs.models.backfill import Progress

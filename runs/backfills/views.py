@@ -16,8 +16,8 @@ from jobs.models import Job
 from jobs.page_door import acts, demand, job_for, page, person
 from jobs.roles import Act
 from jobs.schedule_errors import ScheduleError
-from runs import backfill, backfill_range
-from runs.backfill_form import BackfillForm
+from runs.backfills import backfill, span
+from runs.backfills.forms import BackfillForm
 from runs.dashboard import polling
 from runs.models import Backfill
 from runs.page_door import listed
@@ -99,10 +99,10 @@ def _form_page(
     return render(request, "runs/backfill_form.html", context, status=status)
 
 
-def _preview(job: Job, form: BackfillForm) -> backfill_range.Preview | None:
+def _preview(job: Job, form: BackfillForm) -> span.Preview | None:
     """What the range holds; None where the form says what is wrong with it."""
     try:
-        return backfill_range.preview(job, form.range)
+        return span.preview(job, form.range)
     except DefinitionError as error:
         form.refuse(error.problems)
     except ScheduleError as error:

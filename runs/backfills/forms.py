@@ -13,7 +13,7 @@ from jobs.definitions import Problem
 from jobs.models import Job
 from jobs.schedule_errors import ScheduleError
 from jobs.templatetags.moments import zone_of
-from runs.backfill_range import Range
+from runs.backfills.span import Range
 from runs.models.backfill import MOST_ACTIVE
 
 _MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}

@@ -1,0 +1,1 @@
+"""Backfills: the moments of a range that have no run are run afterwards, a few at a time."""

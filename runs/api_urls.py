@@ -6,7 +6,6 @@ from django.urls import path
 
 from runs import (
     api,
-    audit_api,
     channels_api,
     holds_api,
     keys_api,
@@ -16,6 +15,7 @@ from runs import (
     review_api,
     trials_api,
 )
+from runs.audits import api as audit_api
 from runs.backfills import api as backfill_api
 from runs.dashboard import (
     events_api,

@@ -4,7 +4,6 @@ from django.urls import URLPattern, path
 
 from runs import (
     action_views,
-    audit_views,
     channel_views,
     hold_views,
     letters_views,
@@ -13,6 +12,7 @@ from runs import (
     trial_views,
     views,
 )
+from runs.audits import views as audit_views
 from runs.backfills import views as backfill_views
 from runs.dashboard import (
     count_views,

@@ -11,7 +11,7 @@ from jobs import calendar_content, calendar_editing, clock, editing
 from jobs.models import Due, Job, Team, User
 from jobs.models.team import PLATFORM
 from jobs.roles import Role
-from runs import audits
+from runs.audits import kept as audits
 from runs.models import Attempt, Backfill, Beat, Channel, Replay, Run
 from runs.states import Origin, State
 from tests import make

@@ -24,7 +24,8 @@ from jobs.calendar_editing import Editor, Gone, Refused
 from jobs.calendars import WEEKDAY_NAMES
 from jobs.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion, Due, Job, JobVersion
-from runs import audit, claim
+from runs import claim
+from runs.audits import audit
 from runs.models import Run
 from tests import make
 from tests.bench import store

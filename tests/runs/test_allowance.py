@@ -13,7 +13,8 @@ from jobs.definitions import DefinitionError
 from jobs.instants import canonical_instant
 from jobs.models import Due, Job, JobVersion
 from jobs.shards import COUNT
-from runs import audit, cancel, claim, start
+from runs import cancel, claim, start
+from runs.audits import audit
 from runs.bounds import EVER
 from runs.models import Run
 from runs.states import State

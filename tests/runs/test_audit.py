@@ -14,8 +14,8 @@ from jobs import clock, editing, schedules
 from jobs.editing import Pause
 from jobs.models import Job, JobVersion
 from jobs.schedules import canonical_instant
-from runs import audit
-from runs.audit import Kind
+from runs.audits import audit
+from runs.audits.audit import Kind
 from runs.models import Run, Tombstone
 from runs.states import Origin, State
 from tests import make

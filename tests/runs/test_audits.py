@@ -10,7 +10,8 @@ import pytest
 from jobs import clock
 from jobs.instants import canonical_instant
 from jobs.models import Team
-from runs import audits, housekeeping
+from runs import housekeeping
+from runs.audits import kept as audits
 from runs.models import AuditReport, Run
 from runs.models.run import new_id
 from runs.states import Origin, State

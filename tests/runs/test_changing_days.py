@@ -18,7 +18,7 @@ from django.db.models import F
 
 from jobs import clock
 from jobs.models import Job
-from runs import audit
+from runs.audits import audit
 from runs.models import Run
 from tests import make
 from tests.jobs import enumeration

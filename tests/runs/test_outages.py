@@ -15,7 +15,7 @@ import pytest
 from jobs import editing
 from jobs.editing import Pause
 from jobs.models import Due, Job
-from runs import audit
+from runs.audits import audit
 from runs.models import Run
 from tests import make
 from tests.jobs import enumeration

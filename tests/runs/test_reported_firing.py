@@ -15,7 +15,8 @@ from jobs import editing
 from jobs.editing import Pause
 from jobs.models import Due, Job, JobVersion
 from jobs.shards import shard_of
-from runs import audit, claim, set_back, settle, start
+from runs import claim, set_back, settle, start
+from runs.audits import audit
 from runs.bounds import EVER
 from runs.models import Run
 from runs.outcomes import Effect, Kind, Outcome

@@ -17,7 +17,8 @@ from jobs import clock, editing
 from jobs.editing import Pause
 from jobs.models import Due, Job, JobVersion
 from jobs.shards import COUNT
-from runs import audit, claim, members, zone_data
+from runs import claim, members, zone_data
+from runs.audits import audit
 from runs.bounds import EVER
 from runs.members import Member
 from runs.models import Run, ZoneData

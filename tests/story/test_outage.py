@@ -11,7 +11,7 @@ import pytest
 from jobs import clock
 from jobs.instants import canonical_instant
 from jobs.models import Job, Team
-from runs import audit
+from runs.audits import audit
 from runs.models import Run
 from tests.servers import wait_until
 from tests.story.conftest import register

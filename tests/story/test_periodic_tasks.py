@@ -17,7 +17,7 @@ from django_celery_beat.models import (
 
 from jobs import clock, schedules
 from jobs.models import JobVersion
-from runs import audit
+from runs.audits import audit
 from runs.models import Run
 from runs.states import State
 from tests.servers import wait_until

@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs import clock, schedules
 from jobs.schedules import ScheduleError, canonical_instant
-from runs import audit
-from runs.audit import Gap, Report
+from runs.audits import audit
+from runs.audits.audit import Gap, Report
 
 _REFUSED = 2
 _NAMED = 5  # moments of a gap in the table

@@ -4,7 +4,7 @@ For each job the moments that its versions made due are compared with its runs, 
 skipped moments and its tombstones: moment by moment for a job with few in the window, and for
 the others where the counts differ. (Among many, a moment lost is not seen where just one other
 that was never due has a run.) What older zone data made due stands for the moment that the rules
-of today have in its place (runs/audit_zones.py).
+of today have in its place (runs/audits/zones.py).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from django.db.models import Q
 from jobs import clock
 from jobs.models import Job
 from jobs.schedules import canonical_instant
-from runs import audit_rows
-from runs.audit_rows import Counts, Fired, Line, Skipped, Window
-from runs.audit_zones import Displaced
+from runs.audits import rows as audit_rows
+from runs.audits.rows import Counts, Fired, Line, Skipped, Window
+from runs.audits.zones import Displaced
 
 SETTLED = timedelta(seconds=60)  # younger moments may still be on their way
 FEW = 300  # moments that are always compared one by one

@@ -13,7 +13,7 @@ from jobs.api_door import Door
 from jobs.definitions import Problem
 from jobs.problems import BadRequest
 from jobs.roles import Act
-from runs import audit, audits
+from runs.audits import audit, kept
 from runs.dashboard.filters import InstantField
 
 LONGEST = timedelta(days=31)
@@ -43,8 +43,8 @@ class AuditReportsDoor(Door):
     def get(self, request: Request) -> Response:
         """Each with its window, its counts and its gaps."""
         asked.parameters(request, paging.PARAMETERS)
-        rows = audits.of(access.person(request).id).filter(team_id=access.team_id(request))
-        return paging.page(request, rows, ("-id",), audits.as_json)
+        rows = kept.of(access.person(request).id).filter(team_id=access.team_id(request))
+        return paging.page(request, rows, ("-id",), kept.as_json)
 
 
 def _instant(request: Request, name: str) -> datetime | None:

@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from jobs.page_door import page, person
-from runs import audits
+from runs.audits import kept
 
 _SHOWN = 50
 
@@ -17,7 +17,7 @@ _SHOWN = 50
 def audit(request: HttpRequest) -> HttpResponse:
     """What the audits of this person's teams found, the newest first."""
     before = request.GET.get("before", "")
-    rows = audits.of(person(request).id)
+    rows = kept.of(person(request).id)
     if before.isascii() and before.isdecimal() and len(before) < 19:
         rows = rows.filter(id__lt=int(before))
     found = list(rows[: _SHOWN + 1])

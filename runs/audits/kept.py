@@ -13,8 +13,8 @@ from jobs import clock
 from jobs.api_shapes import instant
 from jobs.models import Team
 from jobs.roles import Act
-from runs import audit
-from runs.audit import Report
+from runs.audits import audit
+from runs.audits.audit import Report
 from runs.models import AuditReport
 
 _COUNTS = ("jobs", "due", "runs", "skipped", "pruned")

@@ -18,7 +18,7 @@ from django.db import connection
 from jobs import local_times
 from jobs.schedules import Cron
 from jobs.timeline import Timeline
-from runs.audit_rows import Window
+from runs.audits.rows import Window
 
 _REACH = timedelta(days=1)  # how far rules have moved at most
 

@@ -13,7 +13,6 @@ from runs import (
     replay_batch,
     reports_api,
     review_api,
-    trials_api,
 )
 from runs.audits import api as audit_api
 from runs.backfills import api as backfill_api
@@ -27,6 +26,7 @@ from runs.dashboard import (
     why_api,
 )
 from runs.receipts import api as receipts_api
+from runs.trials import api as trials_api
 
 urlpatterns = [
     path("overview/", overview_api.OverviewDoor.as_view(), name="api-overview"),

@@ -9,7 +9,6 @@ from runs import (
     letters_views,
     replay_batch,
     review_views,
-    trial_views,
     views,
 )
 from runs.audits import views as audit_views
@@ -27,6 +26,7 @@ from runs.dashboard import (
 from runs.dashboard.exports import SHAPES
 from runs.dashboard.overview import REGIONS
 from runs.receipts import views as receipt_views
+from runs.trials import views as trial_views
 
 
 def _files(page: str, what: str) -> list[URLPattern]:

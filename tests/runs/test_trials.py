@@ -11,8 +11,9 @@ from django.conf import LazySettings
 
 from jobs import clock, holds
 from jobs.models import Job, Team, User
-from runs import asked_of_target, by_hand, housekeeping, key_proof, trial
+from runs import asked_of_target, by_hand, housekeeping, key_proof
 from runs.models import Run, Trial
+from runs.trials import trial
 from tests import make
 from tests.api import Api
 from tests.pages import Browser, Page, typed

@@ -16,9 +16,9 @@ from jobs.api_shapes import instant
 from jobs.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
-from runs import trial
 from runs.by_hand import Held
 from runs.models import Trial
+from runs.trials import trial
 
 
 class TrialsDoor(Door):

@@ -14,8 +14,8 @@ from jobs.job_fields import Typed
 from jobs.models import Job, Team
 from jobs.offer import offered
 from jobs.target_errors import TargetError
-from runs import trial
-from runs.trial import Asked
+from runs.trials import trial
+from runs.trials.trial import Asked
 
 _TIMEOUT = 300  # of a job that does not say
 

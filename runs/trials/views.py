@@ -16,10 +16,11 @@ from jobs.forms import JobForm
 from jobs.models import Job, Team
 from jobs.page_door import acts, demand, job_for, page, person
 from jobs.roles import Act
-from runs import key_proof, story, trial, trial_typed
+from runs import key_proof, story
 from runs.by_hand import Held
 from runs.models import Trial
-from runs.trial import Asked
+from runs.trials import trial, typed
+from runs.trials.trial import Asked
 
 _REFUSALS: dict[type[Exception], int] = {
     trial.NotConfirmed: 422,
@@ -53,7 +54,7 @@ def typed_test(request: HttpRequest) -> HttpResponse:
     fields = {name: request.POST[name] for name in _TYPED if name in request.POST}
     try:
         team = job.team if job else _team(request)
-        asked = trial_typed.read(fields, team, job, _id(request))
+        asked = typed.read(fields, team, job, _id(request))
     except (DefinitionError, trial.NotHttp) as wrong:
         problems = wrong.problems if isinstance(wrong, DefinitionError) else [wrong]
         return render(request, "runs/trial_refused.html", {"problems": _said(problems)}, status=422)

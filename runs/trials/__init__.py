@@ -1,0 +1,1 @@
+"""Test requests: a person tries out the target of a job, saved or still being typed."""

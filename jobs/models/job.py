@@ -34,7 +34,7 @@ class Job(models.Model):
     """A team's standing instruction. Wide, read by primary key, never touched by a fire."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
-    team = models.ForeignKey(Team, on_delete=models.PROTECT)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, db_index=False)  # jobs_of_a_team
     name = models.CharField(max_length=120)
     description = models.TextField(blank=True, default="")
     runbook = models.TextField(blank=True, default="")
@@ -111,6 +111,8 @@ class Job(models.Model):
                 condition=models.Q(deleted_at=None),
                 name="jobs_by_name_in_any_case",
             ),
+            # Whose a run is, deleted jobs and all, is read off this.
+            models.Index(fields=("team", "id"), name="jobs_of_a_team"),
             # How all of them stand is counted along this, without their wide rows.
             models.Index(
                 fields=("team", "paused", "id"),

@@ -14,16 +14,16 @@ from django.db.models.expressions import RawSQL
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
-# Of each job of everybody's the newest run that needs a person, in the words of the partial
-# indexes. (No PostgreSQL before 18 knows the greatest UUID; as text they sort alike.)
-WORST = """
-select job_id, max(id::text collate "C")::uuid as id
-  from (select job_id, id from runs_run where state = 'REVIEW'
-        union all
-        select job_id, id from runs_run where state = 'DEAD') bad
- group by job_id"""
-# It is not known that the job has got over that (runs/models/tried.py).
-IS_SUSPECT = "(w.id > t.got_over or (w.id is not null and t.got_over is null))"
+# The runs of everybody's jobs that need a person, in the words of the partial indexes.
+BAD = """
+select job_id, id from runs_run where state = 'REVIEW'
+union all
+select job_id, id from runs_run where state = 'DEAD'"""
+# Those jobs of `bad` of which it is not known that they got over it (runs/models/tried.py).
+SUSPECTS = """
+select distinct bad.job_id as id
+  from bad left join runs_tried t on t.job_id = bad.job_id
+ where t.got_over is null or bad.id > t.got_over"""
 # Of the job `j`: the newest run that tells how it is.
 NEWEST = """
 (select o.state from runs_run o
@@ -31,10 +31,8 @@ NEWEST = """
   order by o.id desc limit 1)"""
 NEWEST_IS_BAD = f"({NEWEST} in ('DEAD', 'REVIEW'))"
 _FAILING = f"""
-with j as materialized (
-  select w.job_id as id
-    from ({WORST}) w left join runs_tried t on t.job_id = w.job_id
-   where {IS_SUSPECT})
+with bad as materialized ({BAD}),
+     j as materialized ({SUSPECTS})
 select id from j where {NEWEST_IS_BAD}
 """  # noqa: S608 (our own words)
 # What has not started so long after its moment; what waits for a hold waits because somebody said

@@ -204,15 +204,19 @@ class Run(models.Model):
             models.Index(
                 fields=("lease_until",), condition=Q(state=State.RUNNING), name="silent_runs"
             ),
-            # With the job, which never changes: whose they are is read off the index.
+            # With what lists ask of all of them, so that it is read off the index: whose they are,
+            # since when they wait, how they are sorted and put in groups.
             models.Index(
                 fields=("id",),
-                include=("job",),
+                include=("job", "review_at", "review_class"),
                 condition=Q(state=State.REVIEW),
                 name="runs_in_review",
             ),
             models.Index(
-                fields=("id",), include=("job",), condition=Q(state=State.DEAD), name="dead_letters"
+                fields=("id",),
+                include=("job", "error_group", "died_at", "due_at", "created_at"),
+                condition=Q(state=State.DEAD),
+                name="dead_letters",
             ),
             models.Index(
                 fields=("error_group", "state", "id"),

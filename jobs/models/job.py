@@ -111,8 +111,8 @@ class Job(models.Model):
                 condition=models.Q(deleted_at=None),
                 name="jobs_by_name_in_any_case",
             ),
-            # Whose a run is, deleted jobs and all, is read off this.
-            models.Index(fields=("team", "id"), name="jobs_of_a_team"),
+            # Whose a run is, deleted jobs and all, and until when a decision on it is wanted.
+            models.Index(fields=("team", "id"), include=("decide_by",), name="jobs_of_a_team"),
             # How all of them stand is counted along this, without their wide rows.
             models.Index(
                 fields=("team", "paused", "id"),

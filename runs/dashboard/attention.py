@@ -6,27 +6,20 @@ A few of each kind, in a constant number of statements; the tiles lead to all of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from uuid import UUID
 
-from django.db.models import OuterRef, QuerySet, Subquery
 from django.urls import reverse
 
-from jobs.models import Due, Job, JobVersion
 from runs import dead_letters, review_queue
-from runs.dashboard import conditions
+from runs.dashboard import attention_rows
+from runs.dashboard.attention_rows import Named, Row
 from runs.models import Run
 from runs.states import State
 
 EACH = 5  # lines of a kind
-# What a line says, and no more: rows of runs and jobs are wide, and the page polls.
-_OF_JOB = ("name", "deleted_at", "team__slug")
-_OF_RUN = (
-    *("id", "state", "reason", "review_at", "due_at", "created_at", "send_at", "failures"),
-    *("max_attempts", *(f"job__{name}" for name in _OF_JOB)),
-)
 
 
 @dataclass(frozen=True)
@@ -37,7 +30,7 @@ class Line:
     id: str
     glyph: str
     word: str
-    job: Job
+    job: Named
     what: str
     since: datetime | None
     act: str
@@ -46,70 +39,77 @@ class Line:
     goes_on: datetime | None = None
 
 
-def lines(runs: QuerySet[Run], jobs: QuerySet[Job], now: datetime) -> list[Line]:
-    """The lines for these runs and jobs of a person's teams."""
-    runs = runs.only(*_OF_RUN)
+def lines(teams: Collection[UUID], now: datetime) -> list[Line]:
+    """The lines for the jobs of these teams."""
+    before = _most_urgent(teams)
+    found = attention_rows.of(teams, reviews=list(before), each=EACH)
+    overdue = {run_id for run_id, until in before.items() if until is not None and until < now}
     return [
-        *_reviews(runs, now),
-        *_letters(runs),
-        *_late(runs, jobs),
-        *_retries(runs),
-        *_paused(jobs),
+        *(_review(row, is_overdue=row.run_id in overdue) for row in found.get("review", ())),
+        *_letters(teams),
+        *(_unclaimed(row) for row in found.get("unclaimed", ())),
+        *(_unstarted(row) for row in found.get("unstarted", ())),
+        *(_retrying(row) for row in found.get("retrying", ())),
+        *(_paused(row) for row in found.get("paused", ())),
     ]
 
 
-def _reviews(runs: QuerySet[Run], now: datetime) -> Iterator[Line]:
-    for run in review_queue.most_urgent(runs.filter(state=State.REVIEW))[:EACH]:
-        overdue = run.decide_before is not None and run.decide_before < now
-        href = reverse("review-item", args=[run.id])
-        about = (f"run-{run.id}", "review", "Needs review", run.job, run.reason, run.review_at)
-        yield Line(*about, "Decide", href, is_overdue=overdue)
+def _most_urgent(teams: Collection[UUID]) -> dict[UUID, datetime | None]:
+    """Runs in review, and until when each should be decided."""
+    waiting = Run.objects.filter(state=State.REVIEW, job__team__in=teams)
+    found = review_queue.most_urgent(waiting).values_list("id", "decide_before")
+    return dict(found[:EACH])
 
 
-def _letters(runs: QuerySet[Run]) -> Iterator[Line]:
-    of = dead_letters.groups(runs.select_related(None)).order_by(*dead_letters.ORDER)
+def _letters(teams: Collection[UUID]) -> Iterator[Line]:
+    runs = Run.objects.filter(job__team__in=teams)
+    of = dead_letters.groups(runs).order_by(*dead_letters.ORDER)
     for group in dead_letters.told(list(of[:EACH])):
         what = f"{group.count:,} dead: {group.said}" if group.count > 1 else group.said
-        about = (f"group-{group.id}", "dead", "Dead letter", group.job, what, group.first_at)
-        yield Line(*about, "Open group", reverse("dead-group", args=[group.id]))
+        about = Named(group.job.id, group.job.name, group.job.deleted_at, group.job.team.slug)
+        href = reverse("dead-group", args=[group.id])
+        state = (f"group-{group.id}", "dead", "Dead letter")
+        yield Line(*state, about, what, group.first_at, "Open group", href)
 
 
-def _late(runs: QuerySet[Run], jobs: QuerySet[Job]) -> Iterator[Line]:
-    unclaimed = conditions.overdue(Due.objects.filter(job__in=jobs.order_by().values("id")))
-    shown = unclaimed.select_related("job__team").only("at", *(f"job__{name}" for name in _OF_JOB))
-    for due in shown.order_by("at")[:EACH]:
-        late = (f"due-{due.job_id}", "waiting", "Late", due.job, "No beat has claimed it.", due.at)
-        yield Line(*late, "Open", reverse("job", args=[due.job_id]))
-    for run in conditions.late_of(runs).order_by("due_at", "id")[:EACH]:
-        what = run.reason or "No worker has started it."
-        about = (f"run-{run.id}", "waiting", "Late", run.job, what, run.due_at)
-        yield Line(*about, "Open", reverse("run", args=[run.id]))
+def _review(row: Row, *, is_overdue: bool) -> Line:
+    href = reverse("review-item", args=[row.run_id])
+    return _of_run(row, "review", "Needs review", row.said or "", "Decide", href, is_overdue)
 
 
-def _retries(runs: QuerySet[Run]) -> Iterator[Line]:
-    for run in conditions.retrying_of(runs).order_by("-failures", "id")[:EACH]:
-        what = f"{run.failures} of {run.max_attempts} attempts failed: {run.reason}"
-        about = (
-            f"run-{run.id}",
-            "retrying",
-            "Retrying",
-            run.job,
-            what,
-            run.due_at or run.created_at,
-        )
-        yield Line(*about, "Open", reverse("run", args=[run.id]), goes_on=run.send_at)
+def _unclaimed(row: Row) -> Line:
+    return _of_job(row, f"due-{row.job.id}", ("waiting", "Late"), "No beat has claimed it.")
 
 
-def _paused(jobs: QuerySet[Job]) -> Iterator[Line]:
-    began = JobVersion.objects.filter(job=OuterRef("pk"), changes__has_key="paused")
-    newest = began.order_by("-number")
-    rows: Any = jobs.filter(paused=True).annotate(
-        paused_at=Subquery(newest.values("began_at")[:1]),
-        paused_by=Subquery(newest.values("by__username")[:1]),
-    )
-    rows = rows.only(*_OF_JOB, "paused_reason", "paused_until")
-    for job in rows.order_by("-version_began_at", "id")[:EACH]:
-        who = f"by {job.paused_by}" if job.paused_by else "without a person"
-        what = f"{who}: {job.paused_reason}" if job.paused_reason else f"{who}, no reason given"
-        about = (f"job-{job.id}", "paused", "Paused", job, what, job.paused_at)
-        yield Line(*about, "Open", reverse("job", args=[job.id]), goes_on=job.paused_until)
+def _unstarted(row: Row) -> Line:
+    return _of_run(row, "waiting", "Late", row.said or "No worker has started it.")
+
+
+def _retrying(row: Row) -> Line:
+    what = f"{row.failures} of {row.max_attempts} attempts failed: {row.said}"
+    return _of_run(row, "retrying", "Retrying", what)
+
+
+def _paused(row: Row) -> Line:
+    who = f"by {row.by}" if row.by else "without a person"
+    what = f"{who}: {row.said}" if row.said else f"{who}, no reason given"
+    return _of_job(row, f"job-{row.job.id}", ("paused", "Paused"), what)
+
+
+def _of_run(
+    row: Row,
+    glyph: str,
+    word: str,
+    what: str,
+    act: str = "Open",
+    href: str = "",
+    is_overdue: bool = False,
+) -> Line:
+    href = href or reverse("run", args=[row.run_id])
+    about = (f"run-{row.run_id}", glyph, word, row.job, what, row.since, act, href)
+    return Line(*about, is_overdue=is_overdue, goes_on=row.goes_on)
+
+
+def _of_job(row: Row, line_id: str, state: tuple[str, str], what: str) -> Line:
+    href = reverse("job", args=[row.job.id])
+    return Line(line_id, *state, row.job, what, row.since, "Open", href, goes_on=row.goes_on)

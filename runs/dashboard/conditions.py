@@ -37,18 +37,18 @@ select id from j where {NEWEST_IS_BAD}
 """  # noqa: S608 (our own words)
 # What has not started so long after its moment; what waits for a hold waits because somebody said
 # so. The same as runs/outbox.py tells of.
-_LATE_RUN = """
+LATE_RUN = """
   from runs_run r join jobs_job j on j.id = r.job_id
  where (r.state in ('CLAIMED', 'ENQUEUED') or (r.state = 'WAITING' and r.hold_id is null))
    and r.attempt = 0 and r.due_at is not null and j.deleted_at is null
    and greatest(r.due_at, r.not_before) + j.late_after * interval '1 second'
        < statement_timestamp()"""
 # A moment so long behind that no beat has claimed; the end of a pause is none.
-_OVERDUE = """
+OVERDUE = """
   from jobs_due d join jobs_job j on j.id = d.job_id
  where d.at < statement_timestamp() and not j.paused
    and d.at + j.late_after * interval '1 second' < statement_timestamp()"""
-LATE = f"select r.job_id {_LATE_RUN} union select d.job_id {_OVERDUE}"
+LATE = f"select r.job_id {LATE_RUN} union select d.job_id {OVERDUE}"
 
 
 def failing(jobs: Rows) -> Rows:
@@ -72,23 +72,3 @@ def late(jobs: Rows) -> Rows:
 def is_late() -> Q:
     """Of a job: a run of it is late, or its moment is and has no run yet."""
     return Q(id__any_of=RawSQL(LATE, ()))  # noqa: S611 (our own words)
-
-
-def late_of(runs: Rows) -> Rows:
-    """Those of these runs that are late. Which are is found first, by the indexes on what has not
-    started, and then whose they are: the other way round each job would be asked."""
-    found: Rows = runs.filter(id__any_of=RawSQL(f"select r.id {_LATE_RUN}", ()))  # noqa: S611
-    return found
-
-
-def retrying_of(runs: Rows) -> Rows:
-    """Those of these runs that go on after a failure; found first, like those that are late."""
-    words = "select id from runs_run where state = 'RETRYING'"
-    found: Rows = runs.filter(id__any_of=RawSQL(words, ()))  # noqa: S611 (our own words)
-    return found
-
-
-def overdue(dues: Rows) -> Rows:
-    """Those of these moments that are late, and have no run yet."""
-    found: Rows = dues.filter(job__any_of=RawSQL(f"select d.job_id {_OVERDUE}", ()))  # noqa: S611
-    return found

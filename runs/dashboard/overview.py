@@ -11,7 +11,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from jobs import clock
-from jobs.models import Due, Hold, Job, Team, User
+from jobs.models import Due, Hold, Team, User
 from jobs.roles import Act
 from jobs.schedules import canonical_instant
 from runs import members, old_snapshots
@@ -28,7 +28,6 @@ from runs.dashboard import (
 )
 from runs.dashboard.numbers import IN_FLIGHT, PARTS, Numbers
 from runs.dashboard.windows import LENGTHS, USUAL, Window
-from runs.models import Run
 
 NEXT = 10  # moments to come
 _FEW_JOBS = 5  # with no more than these a team is new
@@ -136,9 +135,7 @@ def _audited(reader: Reader) -> Audited | None:
 
 def needed(reader: Reader) -> dict[str, Any]:
     """What needs somebody."""
-    runs = Run.objects.where(reader.user.id).filter(job__team__in=reader.teams)
-    jobs = Job.objects.where(reader.user.id).filter(team__in=reader.teams)
-    return {"lines": attention.lines(runs, jobs, reader.now), "each": attention.EACH}
+    return {"lines": attention.lines(reader.teams, reader.now), "each": attention.EACH}
 
 
 def coming(reader: Reader) -> dict[str, Any]:

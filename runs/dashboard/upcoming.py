@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from heapq import heapify, heappop, heappush, nsmallest
 from typing import Any
 from uuid import UUID
@@ -224,13 +225,26 @@ def _plan(
     ends_at: datetime | None,
 ) -> Plan | None:
     """The plan, remembered by its text; None where the zone data in use has lost its zone."""
+    rest = _beside(name, rule, version, starts_at, ends_at)
+    try:
+        return kept_calendars.plan(f'{{"schedule": {text}, {rest}')
+    except ScheduleError:
+        return None
+
+
+@lru_cache(maxsize=1024)  # most jobs have none of these
+def _beside(
+    name: str | None,
+    rule: str,
+    version: int | None,
+    starts_at: datetime | None,
+    ends_at: datetime | None,
+) -> str:
+    """What a plan's text says behind its schedule."""
     calendar = name and {"name": name, "rule": rule, "version": version}
     bounds = [at and canonical_instant(at) for at in (starts_at, ends_at)]
     rest = json.dumps({"calendar": calendar, "starts_at": bounds[0], "ends_at": bounds[1]})
-    try:
-        return kept_calendars.plan(f'{{"schedule": {text}, {rest[1:]}')
-    except ScheduleError:
-        return None
+    return rest[1:]
 
 
 def _read_calendars(rows: Iterable[Any]) -> None:

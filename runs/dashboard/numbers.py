@@ -7,22 +7,21 @@ skipped where its first one lies, and counts as one, as the list of runs shows i
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.core.cache import cache
 from django.db import connection
 
 from runs.ages import SKEW, first_id
 from runs.arrays import array
+from runs.dashboard import kept
 from runs.dashboard.windows import Window
 from runs.states import UNDER_WAY, State
 
-LARGE, KEPT = 20_000, 60  # runs from which on a count is kept, and for how many seconds
+LARGE = 20_000  # runs from which on a count is kept for a while
 MOST = 200_000  # runs that are counted; a window that holds more is not told apart
 IN_FLIGHT = "in_flight"
 # In the order in which they are told.
@@ -76,23 +75,20 @@ class Numbers:
         """All of them."""
         return sum(sum(step.values()) for step in self.steps)
 
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes long to count them."""
+        return self.due >= LARGE
+
     def of(self, *states: State) -> int:
         """Those in these states."""
         return sum(step.get(state, 0) for step in self.steps for state in states)
 
 
 def lately(teams: Collection[UUID], window: Window, now: datetime) -> Numbers:
-    """The same as `count`; but a process counts a large window once a minute, however many ask."""
-    whose = hashlib.sha256(",".join(sorted(map(str, teams))).encode()).hexdigest()
-    key = f"numbers-{whose}-{window.since:%Y%m%d%H%M}-{window.until:%Y%m%d%H%M}"
-    kept: Numbers | None = cache.get(key)
-    if kept is not None:
-        return kept
-    found = count(teams, window)
-    if found.due >= LARGE:
-        found = replace(found, at=now)
-        cache.set(key, found, KEPT)
-    return found
+    """The same as `count`; a large window is counted once in a while (kept.py)."""
+    name = f"numbers-{window.since:%Y%m%d%H%M}-{window.until:%Y%m%d%H%M}"
+    return kept.lately(name, teams, now, lambda: count(teams, window))
 
 
 def count(teams: Collection[UUID], window: Window, most: int = MOST) -> Numbers:

@@ -49,7 +49,7 @@ class Reader:
 
 def summary(reader: Reader) -> dict[str, Any]:
     """Is anything wrong, and six numbers."""
-    found = standing.of(reader.teams)
+    found = standing.lately(reader.teams, reader.now)
     held = Hold.objects.where(reader.user.id).filter(ended_at=None).exists()
     may_register = Team.objects.where(reader.user.id, Act.EDIT).exists()
     few = found.jobs.total <= _FEW_JOBS and bool(reader.teams)

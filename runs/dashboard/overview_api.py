@@ -33,6 +33,7 @@ class OverviewDoor(Door):
         return Response(
             {
                 "as_of": instant(reader.now),
+                "counted_at": instant(standing.at or reader.now),
                 "sentence": standing.sentence,
                 "jobs": _jobs(standing),
                 "review": _resting(standing.review),

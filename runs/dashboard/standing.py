@@ -11,11 +11,12 @@ from uuid import UUID
 from django.db import connection
 
 from runs.arrays import array
-from runs.dashboard import job_standing
+from runs.dashboard import job_standing, kept
 from runs.dashboard.job_standing import Jobs
 from runs.states import UNDER_WAY, State
 
 MOST = 1_000  # runs of a state that are counted
+LARGE = 50_000  # jobs from which on a count is kept for a while
 
 # The words of the partial indexes, one branch each: history is never read, and what is at rest is
 # read off its index alone.
@@ -68,10 +69,16 @@ class Resting:
 
 @dataclass(frozen=True)
 class Standing:
-    """All of it, of some teams."""
+    """All of it, of some teams. `at`: when it was counted, where that was not just now."""
 
     jobs: Jobs
     runs: dict[State, Resting]
+    at: datetime | None = None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes long to count: each job of theirs is looked at."""
+        return self.jobs.total >= LARGE
 
     @property
     def review(self) -> Resting:
@@ -108,6 +115,11 @@ class Standing:
             (dead.count, _wait(dead, "dead letter")),
         )
         return [words for count, words in told if count]
+
+
+def lately(teams: Collection[UUID], now: datetime) -> Standing:
+    """The same as `of`; of very many jobs it is counted once in a while (kept.py)."""
+    return kept.lately("standing", teams, now, lambda: of(teams))
 
 
 def of(teams: Collection[UUID]) -> Standing:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -140,3 +141,25 @@ def test_what_has_been_tried_is_written_down_and_not_looked_for_again(
     assert of(team).jobs.fine == 3
     Run.objects.filter(job__name="one").delete()
     assert of(team).jobs.fine == 3, "what was tried does not become new when its runs are pruned"
+
+
+def test_very_many_jobs_are_counted_once_a_minute_and_it_says_when(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = clock.now()
+
+    def lately(later: timedelta = timedelta()) -> tuple[int, datetime | None]:
+        found = standing.lately([team.id], now + later)
+        return found.jobs.total, found.at
+
+    fine_job(team, "one")
+    assert lately() == (1, None)
+    fine_job(team, "two")
+    assert lately() == (2, None), "few are counted each time"
+    monkeypatch.setattr(standing, "LARGE", 2)
+    assert lately() == (2, now)
+    fine_job(team, "three")
+    assert lately(timedelta(seconds=9)) == (2, now)
+    assert standing.lately([make.team("other").id], now).at is None
+    cache.clear()
+    assert lately() == (3, now)

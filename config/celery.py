@@ -30,7 +30,8 @@ from config import beat_stop, brokers, cold_end, pgmq_transport
 from config.deaf_watch import DeafWatch
 from config.pool_watch import PoolWatch
 from config.worker_step import OnlyTheEntryTask
-from runs import checks, publishing
+from runs import checks
+from runs.publishing.amqp import GIVEN_UP
 
 PINNED: dict[str, Any] = {
     "task_serializer": "json",
@@ -68,7 +69,7 @@ PINNED: dict[str, Any] = {
 _QUEUE = {
     "x-queue-type": "quorum",
     "x-delivery-limit": 20,
-    "x-dead-letter-exchange": publishing.GIVEN_UP,
+    "x-dead-letter-exchange": GIVEN_UP,
     "x-consumer-timeout": 2 * 3600 * 1000,  # ms; above the longest run
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from celery import bootsteps
 
-from runs.publishing import TASK
+from runs.publishing.envelope import TASK
 
 
 class OnlyTheEntryTask(bootsteps.StartStopStep):

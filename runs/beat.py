@@ -34,7 +34,7 @@ from runs import (
 from runs.backfills import backfill
 from runs.bounds import Bound
 from runs.members import Member
-from runs.publishing import publisher
+from runs.publishing.choice import publisher
 from runs.witness import Witness
 
 TICK = 1.0  # seconds: the longest sleep between two looks

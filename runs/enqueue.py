@@ -20,7 +20,7 @@ from django.db import connection, transaction
 
 from runs import replica
 from runs.faults import fault
-from runs.publishing import BrokerAway, Publisher
+from runs.publishing.publisher import BrokerAway, Publisher
 from runs.states import State
 
 BATCH = 500

@@ -19,7 +19,7 @@ from runs import outbox, release, settle
 from runs.enqueue import mark_sent, publish
 from runs.faults import fault
 from runs.messages import Kind
-from runs.publishing import BrokerAway, Publisher
+from runs.publishing.publisher import BrokerAway, Publisher
 
 BATCH = 500
 OVERDUE_ALARM_TICKS = 10

@@ -11,7 +11,7 @@ from django.db import close_old_connections
 
 from runs import execute
 from runs.faults import fault
-from runs.publishing import TASK
+from runs.publishing.envelope import TASK
 
 log = structlog.get_logger("onebeat.worker")
 

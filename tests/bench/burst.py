@@ -188,7 +188,7 @@ def _sent(due_at: datetime) -> int:
 def _figures(due: int, due_at: datetime) -> Burst:
     from config.celery import app
     from runs.models import Run
-    from runs.publishing import publisher
+    from runs.publishing.choice import publisher
     from tests.bench import look
 
     runs = list(Run.objects.filter(due_at=due_at).values_list("job_id", "sent_at"))

@@ -234,7 +234,8 @@ select pg_terminate_backend(pid) from pg_stat_activity
 def double_messages(stage: Stage, fault: Fault) -> None:
     """Runs of every state are sent two to five times more, past the product."""
     from config.celery import app
-    from runs.publishing import BrokerAway, publisher
+    from runs.publishing.choice import publisher
+    from runs.publishing.publisher import BrokerAway
 
     rows: list[tuple[UUID]] = stage.ask(_ANY, _DOUBLED)
     times = 2 + fault.whom % 4

@@ -35,7 +35,8 @@ from runs import claim, enqueue, faults, rescue, tasks
 from runs.bounds import EVER
 from runs.faults import Action
 from runs.models import Run
-from runs.publishing import Publisher, publisher
+from runs.publishing.choice import publisher
+from runs.publishing.publisher import Publisher
 from tests.servers import wait_until
 
 QUEUES = ("default", "other")

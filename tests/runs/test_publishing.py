@@ -17,8 +17,13 @@ from kombu.transport import pyamqp
 from config import brokers
 from config.celery import PINNED
 from config.celery import app as product
-from runs import execute, publishing, tasks
-from runs.publishing import TASK, BrokerAway, Envelope, RedisPublisher
+from runs import execute, tasks
+from runs.publishing import publisher
+from runs.publishing.amqp import AmqpPublisher
+from runs.publishing.choice import publisher as publisher_of
+from runs.publishing.envelope import TASK, Envelope
+from runs.publishing.publisher import BrokerAway, Publisher, Unroutable
+from runs.publishing.virtual import PgmqPublisher, RedisPublisher, message_of
 from tests import servers
 from tests.story.processes import empty_queue
 
@@ -64,7 +69,7 @@ def celerys_own(app: celery.Celery, producer: Producer) -> None:
 def test_on_amqp_the_message_is_what_celerys_producer_sends() -> None:
     line, app = Line(), app_on("pyamqp://")
     celerys_own(app, Producer(line, auto_declare=False))
-    (theirs, where), ours = line.sent[0], publishing.AmqpPublisher(app)._message(line, RUN)
+    (theirs, where), ours = line.sent[0], AmqpPublisher(app)._message(line, RUN)
     assert (where["routing_key"], where["exchange"]) == ("default", "")
     assert json.loads(ours.body) == json.loads(theirs.body)
     assert _without_reply(ours.properties) == _without_reply(theirs.properties)
@@ -85,7 +90,7 @@ def test_on_redis_and_pgmq_the_message_is_what_kombus_virtual_channel_stores() -
         app.amqp.queues["default"](channel).declare()
         celerys_own(app, Producer(channel, auto_declare=False))
         theirs = channel._get("default")
-    ours = publishing._virtual(Envelope(app), "default", RUN)
+    ours = message_of(Envelope(app), "default", RUN)
     for message in (ours, theirs):
         message["body"] = json.loads(base64.b64decode(message["body"]))
         del message["properties"]["delivery_tag"]  # chosen at random
@@ -97,7 +102,7 @@ def test_on_redis_and_pgmq_the_message_is_what_kombus_virtual_channel_stores() -
 def test_each_message_names_its_run_and_has_a_tag_of_its_own() -> None:
     envelope = Envelope(app_on("memory://"))
     runs = [uuid4() for _ in range(3)]
-    messages = [publishing._virtual(envelope, "default", run) for run in runs]
+    messages = [message_of(envelope, "default", run) for run in runs]
     bodies = [json.loads(base64.b64decode(message["body"])) for message in messages]
     assert [body[0] for body in bodies] == [[str(run)] for run in runs]
     assert [message["headers"]["id"] for message in messages] == [str(run) for run in runs]
@@ -109,7 +114,7 @@ def test_each_message_names_its_run_and_has_a_tag_of_its_own() -> None:
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", "pyamqp://127.0.0.1:1//"])
 def test_a_broker_that_is_away_is_one_error_and_nothing_is_confirmed(url: str) -> None:
-    away = publishing.publisher(app_on(url))
+    away = publisher_of(app_on(url))
     for ask in (
         lambda: away.send("default", [RUN], within=1),
         lambda: away.waiting("default", within=1),
@@ -121,7 +126,7 @@ def test_a_broker_that_is_away_is_one_error_and_nothing_is_confirmed(url: str) -
 
 
 @pytest.fixture(params=["pgmq", "redis", "rabbitmq"])
-def there(request: pytest.FixtureRequest) -> Iterator[publishing.Publisher]:
+def there(request: pytest.FixtureRequest) -> Iterator[Publisher]:
     """A publisher to a real broker, whose queue is empty."""
     if request.param == "pgmq":
         url = brokers.pgmq_url(request.getfixturevalue("product_url"))
@@ -130,14 +135,14 @@ def there(request: pytest.FixtureRequest) -> Iterator[publishing.Publisher]:
     app = app_on(brokers.address(url))
     app.conf.broker_transport_options = brokers.transport_options(url)
     empty_queue(url)
-    publisher = publishing.publisher(app)
+    publisher = publisher_of(app)
     yield publisher
     publisher.close()
     empty_queue(url)
 
 
 def test_a_queue_tells_how_many_wait_and_an_empty_one_that_none_do(
-    there: publishing.Publisher,
+    there: Publisher,
 ) -> None:
     """What was lost is sent again only where the broker says that it holds none."""
     assert there.waiting("default", within=5) == 0
@@ -149,15 +154,15 @@ def test_a_queue_that_is_gone_is_declared_again_and_the_third_time_told_c08(
     rabbitmq: servers.RabbitMQ, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty_queue(rabbitmq.url)
-    away = publishing.publisher(app_on(rabbitmq.url))
+    away = publisher_of(app_on(rabbitmq.url))
     told: list[str] = []
-    monkeypatch.setattr(publishing.log, "error", lambda event, **_: told.append(event))
+    monkeypatch.setattr(publisher.log, "error", lambda event, **_: told.append(event))
     away.send("default", [RUN], within=5)
     for alarms in (0, 0, 1):
         away._channel("default", 5).queue_delete("default")
         with pytest.raises(BrokerAway) as raised:
             away.send("default", [RUN], within=5)
-        assert isinstance(raised.value.__cause__, publishing.Unroutable)
+        assert isinstance(raised.value.__cause__, Unroutable)
         assert len(told) == alarms
     away.send("default", [RUN], within=5)
     assert away.waiting("default", within=5) == 1
@@ -165,9 +170,9 @@ def test_a_queue_that_is_gone_is_declared_again_and_the_third_time_told_c08(
 
 
 def test_the_broker_decides_which_publisher() -> None:
-    assert type(publishing.publisher(app_on("redis://127.0.0.1:1/0"))) is RedisPublisher
-    assert type(publishing.publisher(app_on("pgmq://"))) is publishing.PgmqPublisher
-    assert type(publishing.publisher(app_on("pyamqp://"))) is publishing.AmqpPublisher
+    assert type(publisher_of(app_on("redis://127.0.0.1:1/0"))) is RedisPublisher
+    assert type(publisher_of(app_on("pgmq://"))) is PgmqPublisher
+    assert type(publisher_of(app_on("pyamqp://"))) is AmqpPublisher
 
 
 # ── forged messages ──────────────────────────────────────────────────────────────────────

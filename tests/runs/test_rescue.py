@@ -14,7 +14,7 @@ from jobs.models import Due
 from runs import enqueue, rescue
 from runs.bounds import EVER
 from runs.models import Attempt, Run
-from runs.publishing import BrokerAway
+from runs.publishing.publisher import BrokerAway
 from runs.states import State
 from tests import make
 

@@ -24,7 +24,7 @@ from runs.decisions import Stale
 from runs.lease import Grant, Lease
 from runs.models import Run
 from runs.outcomes import Effect, Kind, Outcome
-from runs.publishing import BrokerAway
+from runs.publishing.publisher import BrokerAway
 from runs.run_again import NotYetSettled
 from runs.states import State
 from tests.virtual_clock import VirtualClock

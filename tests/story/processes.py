@@ -25,7 +25,7 @@ from environs import Env
 from config import brokers, databases, programs
 from config.celery import app
 from runs.models import Run
-from runs.publishing import GIVEN_UP
+from runs.publishing.amqp import GIVEN_UP
 from tests.servers import Child, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]

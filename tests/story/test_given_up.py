@@ -11,9 +11,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from config.celery import app as product
-from runs import publishing, rescue
+from runs import rescue
 from runs.messages import Kind
 from runs.models import Message
+from runs.publishing.choice import publisher
 from tests import make, servers
 from tests.servers import wait_until
 
@@ -25,7 +26,7 @@ def test_a_message_that_ends_each_worker_is_an_alarm(rabbitmq: servers.RabbitMQ)
     make.channel(None, Kind.GIVEN_UP)
     app = celery.Celery("of-the-tests", broker=rabbitmq.url, set_as_current=False)
     app.conf.update(task_queues=product.conf.task_queues)
-    ours = publishing.publisher(app)
+    ours = publisher(app)
     rescue.given_up_messages(ours)  # those of other tests
     run_id = uuid4()
     ours.send("default", [run_id], within=10)

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
@@ -21,11 +21,12 @@ from jobs.problems import BadRequest
 from jobs.roles import Act
 from runs import dead_letters, replay_batch
 from runs.dashboard import polling, refused
+from runs.dashboard.refused import Refused
 from runs.dead_letters import ORDER, Differs, Group, Preview
 from runs.letters_form import ChosenForm, DiscardForm, LetterFilter, ReplayForm
 from runs.models import Replay
 from runs.models.replay import NOT_OVER, Going, Result
-from runs.page_door import listed, runs_of
+from runs.page_door import address, listed, runs_of
 from runs.states import UNDER_WAY, State
 
 SIZE = 50  # rows of a page
@@ -38,7 +39,7 @@ def all_groups(request: HttpRequest) -> HttpResponse:
     """The dead letters of this person's teams by group, what died last first."""
     waiting = Replay.objects.where(person(request).id).filter(state=Going.ASKED)
     shown = _groups(request)
-    wrong = refused.of(request, shown["filter"])
+    wrong = refused.of(request, shown["filter"], wrong=shown["lost"])
     context = {**shown, "waiting": waiting.order_by("id")[:_EARLIER], "refused": wrong}
     return render(request, "runs/dead_letters.html", context)
 
@@ -54,9 +55,11 @@ def groups_live(request: HttpRequest) -> HttpResponse:
 @require_GET
 def one_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
     """One group: its dead runs, the oldest first, and what may be done with them."""
-    context = _group(request, group_id)
+    shown = _group(request, group_id)
     replays = Replay.objects.filter(error_group=group_id).select_related("by")
-    return render(request, "runs/dead_group.html", {**context, "earlier": replays[:_EARLIER]})
+    wrong = _not_understood(request, lost=shown["after"] is None)
+    context = {**shown, "earlier": replays[:_EARLIER], "refused": wrong}
+    return render(request, "runs/dead_group.html", context)
 
 
 @polling.poll
@@ -129,7 +132,9 @@ def discard_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
 def one_replay(request: HttpRequest, replay_id: UUID) -> HttpResponse:
     """One replay: how far it has come, and what became of each run."""
     found = _replay_for(request, replay_id)
-    return render(request, "runs/replay.html", _progress(request, found))
+    shown = _progress(request, found)
+    wrong = _not_understood(request, lost=not shown["after"])
+    return render(request, "runs/replay.html", {**shown, "refused": wrong})
 
 
 @polling.poll
@@ -160,11 +165,12 @@ def _groups(request: HttpRequest) -> dict[str, Any]:
     teams = list(Team.objects.where(person(request).id, Act.READ).values_list("slug", flat=True))
     asked = LetterFilter(request.GET, teams=teams)
     found = dead_letters.groups(asked.applied(runs_of(request).select_related(None)))
-    rows = list(_after(found, request.GET.get("after", "")).order_by(*ORDER)[: SIZE + 1])
+    found, lost = _after(found, request.GET.get("after", ""))
+    rows = list(found.order_by(*ORDER)[: SIZE + 1])
     behind = paging.cursor(rows[SIZE - 1], ORDER) if len(rows) > SIZE else None
     groups = _with_replay(dead_letters.told(rows[:SIZE]))
-    more = _address(request, after=behind) if behind else None
-    context = {"filter": asked, "groups": groups, "more": more}
+    more = address(request, after=behind) if behind else None
+    context = {"filter": asked, "groups": groups, "more": more, "lost": lost}
     seen = [_seen(*line) for line in groups], more is None  # a cursor is another one each second
     return polling.region(request, "dead-letters-live", context, seen=seen)
 
@@ -185,7 +191,7 @@ def _group(request: HttpRequest, group_id: UUID) -> dict[str, Any]:
         "group": group,
         "job": group.job,
         "runs": found[:SIZE],
-        "more": _address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None,
+        "more": address(request, after=found[SIZE - 1].id) if len(found) > SIZE else None,
         "after": after,
         "open": Replay.objects.filter(error_group=group.id, state__in=NOT_OVER).first(),
         "may_act": Act.OPERATE in acts(request, group.job.team_id),
@@ -280,12 +286,18 @@ def _with_replay(groups: list[Group]) -> list[tuple[Group, Replay | None]]:
     return [(one, there.get(one.id)) for one in groups]
 
 
-def _after(rows: Any, behind: str) -> Any:
-    """The groups behind a cursor; all where it is none of this list's."""
+def _after(rows: Any, behind: str) -> tuple[Any, dict[str, str]]:
+    """The groups behind a cursor; all where it is none of this list's, which is said then."""
     try:
-        return paging.after(rows, ORDER, behind) if behind else rows
+        return (paging.after(rows, ORDER, behind) if behind else rows), {}
     except BadRequest:
-        return rows
+        return rows, {"after": refused.LOST}
+
+
+def _not_understood(request: HttpRequest, *, lost: bool) -> list[Refused]:
+    """What of the address of a page that goes on at `?after=` was not; `lost`: not even that."""
+    wrong = {"after": refused.LOST} if lost and request.GET.get("after") else {}
+    return refused.of(request, beside=("after",), wrong=wrong)
 
 
 def _uuid(text: str) -> UUID | None:
@@ -293,11 +305,3 @@ def _uuid(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
-
-
-def _address(request: HttpRequest, **changed: object) -> str:
-    """This page's address with other parameters."""
-    parameters: QueryDict = request.GET.copy()
-    for name, value in changed.items():
-        parameters[name] = str(value)
-    return f"?{parameters.urlencode()}"

@@ -26,33 +26,36 @@ TYPED_ABOVE = 50  # so many at once are to be typed
 
 
 class ReviewFilter(forms.Form):
-    """Which of the queue. `after` is the last run shown before."""
+    """Which of the queue, by the API's parameters; `class` may name several. `after` is the last
+    run shown before."""
 
-    review_class = filters.one(
-        "Why", "Every class", [(one.value, one.value) for one in ReviewClass]
-    )
-    whose = filters.one("Taken", "Or not taken", [(one, _WORDS[one]) for one in WHOSE])
-    overdue = filters.one("Time", "Any", [("yes", "Overdue")])
+    claimed = filters.one("Taken", "Or not taken", [(one, _WORDS[one]) for one in WHOSE])
+    overdue = filters.one("Time", "Any", [("true", "Overdue"), ("false", "Overdue or not")])
     job = filters.identifier("Job’s id")
     after = filters.identifier("Further ones")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["class"] = filters.several(
+            "Why", "Every class", [(one.value, one.value) for one in ReviewClass]
+        )
+        self.order_fields(("class", "claimed", "overdue", "job", "after"))
 
     @property
     def asked(self) -> dict[str, Any]:
         """What `review_queue.narrowed` takes; None where the filter is none."""
         said = self.cleaned_data
         return {
-            "classes": [said["review_class"]] if said["review_class"] else [],
+            "classes": said["class"],
             "job_id": said["job"],
-            "whose": said["whose"],
-            "overdue": bool(said["overdue"]),
+            "whose": said["claimed"],
+            "overdue": said["overdue"] == "true",
         }
 
     @property
     def narrowed(self) -> bool:
         """Whether an empty list may be the filter's doing."""
-        return any(
-            self.data.get(name) for name in ("review_class", "whose", "overdue", "job", "after")
-        )
+        return any(self.data.get(name) for name in self.fields)
 
 
 class DecisionForm(NoteForm):

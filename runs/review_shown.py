@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 
 from jobs import clock
@@ -26,21 +26,38 @@ BESIDE = 20  # of the queue, beside one of it
 MOST_FRESH = 99  # new ones are counted as far as this
 # The run first, then what the queue says of it.
 _SEEN = ("id", "decide_before", "was_escalated", "waits_for_second", *SEEN[1:])
-_FILTER = ("review_class", "whose", "overdue", "job")
+_FILTER = ("class", "claimed", "overdue", "job")
+_FORMER = {"review_class": "class", "whose": "claimed"}  # addresses that people have kept
 
 
 def asked(request: HttpRequest) -> ReviewFilter:
     """The filter that stands in the address."""
-    return ReviewFilter(request.GET, label_suffix="")
+    return ReviewFilter(_by_present_names(request), label_suffix="")
 
 
 def query(request: HttpRequest) -> str:
     """That filter as the end of another page's address; empty where it is none."""
-    kept = {name: request.GET[name] for name in _FILTER if request.GET.get(name)}
+    found = _by_present_names(request)
+    for name in [*found]:
+        if name not in _FILTER or not found[name]:
+            del found[name]
+    return f"?{found.urlencode()}" if found else ""
+
+
+def present_address(request: HttpRequest) -> str | None:
+    """Where the page is by now whose address names a filter as it was called before."""
+    found = _by_present_names(request)
+    return None if found == request.GET else f"{request.path}?{found.urlencode()}"
+
+
+def _by_present_names(request: HttpRequest) -> QueryDict:
     found = request.GET.copy()
-    found.clear()
-    found.update(kept)
-    return f"?{found.urlencode()}" if kept else ""
+    for former, name in _FORMER.items():
+        if former in found:
+            found.setlist(name, found.pop(former))
+    if found.get("overdue") == "yes":
+        found["overdue"] = "true"
+    return found
 
 
 class Queue:

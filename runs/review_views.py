@@ -49,6 +49,8 @@ _REFUSALS = (
 @require_GET
 def queue(request: HttpRequest) -> HttpResponse:
     """What waits for this person's teams, the most overdue first."""
+    if moved := review_shown.present_address(request):
+        return redirect(moved)
     together = review_shown.together(request, review_shown.asked(request)).count()
     shown = review_shown.Queue(request).region
     wrong = refused.of(request, shown["filter"])

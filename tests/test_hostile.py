@@ -179,7 +179,19 @@ PARAMETERS = (
     *("page", "page_size", "cursor", "after", "before", "top", "sort", "state", "team", "q"),
     *("kind", "idempotent", "due_within", "tag", "owner", "origin", "since", "until", "job"),
     *("backfill", "group", "who", "verb", "run", "request", "tab", "month", "year", "window"),
-    *("review_class", "whose", "overdue", "ticked", "do", "next", "country", "zone", "timezone"),
+    *(
+        "class",
+        "claimed",
+        "review_class",
+        "whose",
+        "overdue",
+        "ticked",
+        "do",
+        "next",
+        "country",
+        "zone",
+        "timezone",
+    ),
     *("cron", "schedule_kind", "every", "unit", "at", "count", "hour", "day", "scope", "name"),
 )
 VALUES = (

@@ -102,7 +102,7 @@ class Month:
 def of_job(job: Job, now: datetime, zone: str, asked: str) -> Month:
     """`asked`: `2026-11`; the month of today where it is none."""
     today = now.astimezone(zones.zone(zone)).date()
-    first = _first(asked) or today.replace(day=1)
+    first = read(asked) or today.replace(day=1)
     whole = local_days(*_bounds(first, zone), zone)
     days = {day.date: Day(day.date, day.date == today) for day in whole}
     found = _outcomes(job, first, zone)
@@ -117,7 +117,8 @@ def of_job(job: Job, now: datetime, zone: str, asked: str) -> Month:
     return Month(first, _weeks(first, days), zone, sum(row[2] for row in found) >= MOST)
 
 
-def _first(asked: str) -> date | None:
+def read(asked: str) -> date | None:
+    """The first day of a month that is given as `2026-11`; None for what is none."""
     try:
         found = datetime.strptime(asked, "%Y-%m").date()  # noqa: DTZ007 (a month, no instant)
     except ValueError:

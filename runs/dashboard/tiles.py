@@ -57,7 +57,7 @@ def _review(review: Resting) -> Tile:
 
 def _late(late: int, missed: int) -> Tile:
     said = f"{late:,} late now" + (f", {missed:,} missed, in review" if missed else "")
-    href = _jobs("late") if late or not missed else f"{reverse('review')}?review_class=missed"
+    href = _jobs("late") if late or not missed else f"{reverse('review')}?class=missed"
     return Tile("waiting", "late", "Late or missed", f"{late + missed:,}", said, href)
 
 

@@ -11,7 +11,7 @@ from django import template
 from jobs import clock
 from jobs.models import Job, Team
 from runs import messages
-from runs.dashboard import activity, events, month, why
+from runs.dashboard import activity, events, month, refused, why
 from runs.dashboard.activity import Activity
 from runs.dashboard.why import Why
 from runs.messages import Kind
@@ -76,3 +76,25 @@ def month_of(context: Any, job: Job) -> month.Month:
     """The month that `?month=` names, in the reader's zone."""
     asked = context["request"].GET.get("month", "")
     return month.of_job(job, clock.now(), context["reader_zone"], asked)
+
+
+@register.simple_tag(takes_context=True)
+def refused_of(context: Any) -> list[refused.Refused]:
+    """What the page of a job did not understand of its address."""
+    request, wrong = context["request"], {}
+    tabs = [name for name, _ in context["tabs"]]
+    if request.GET.get("tab", tabs[0]) not in tabs:
+        wrong["tab"] = f"Choose from {', '.join(tabs)}; {context['tab']} is shown."
+    if (asked := request.GET.get("month", "")) and month.read(asked) is None:
+        wrong["month"] = "Give a month as 2026-11; the one of today is shown."
+    return refused.of(request, beside=("tab", "month"), wrong=wrong)
+
+
+@register.simple_tag(takes_context=True)
+def refused_year(context: Any) -> list[refused.Refused]:
+    """The same of the page of a calendar, which shows a year."""
+    request, wrong = context["request"], {}
+    if request.GET.get("year", str(context["year"])) != str(context["year"]):
+        said = f"Give a year from 1970 to 2199; {context['year']} is shown."
+        wrong = {"year": said}
+    return refused.of(request, beside=("year",), wrong=wrong)

@@ -71,7 +71,7 @@ def test_focus_scroll_filter_and_what_is_open_survive(
 ) -> None:
     runs = in_review(job, 40)
     page = visit(operator)
-    page.goto("/review/?review_class=unknown")
+    page.goto("/review/?class=unknown")
     link = page.locator(f"#run-{runs[30].id} a.name")
     link.focus()
     top = page.evaluate("window.scrollY")
@@ -85,7 +85,7 @@ def test_focus_scroll_filter_and_what_is_open_survive(
         expect(page.locator(f"#run-{come.id}")).to_have_count(0)
     expect(link).to_be_focused()
     assert page.evaluate("window.scrollY") == top
-    assert page.url.endswith("/review/?review_class=unknown")
+    assert page.url.endswith("/review/?class=unknown")
 
 
 @pytest.mark.parametrize(("width", "theme"), LOOKS)
@@ -158,22 +158,22 @@ def test_a_server_that_is_away_is_told_and_nothing_is_emptied(
 
 def test_a_session_that_ends_leads_to_sign_in(visit: Visit, job: Job, operator: User) -> None:
     page = visit(operator)
-    page.goto("/review/?whose=nobody")
+    page.goto("/review/?claimed=nobody")
     Session.objects.all().delete()
     page.evaluate(RETURN)
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-    assert page.url.endswith("/sign-in/?next=%2Freview%2F%3Fwhose%3Dnobody")
+    assert page.url.endswith("/sign-in/?next=%2Freview%2F%3Fclaimed%3Dnobody")
     expect(page.locator("table")).to_have_count(0)
 
 
 def test_back_shows_the_list_which_goes_on(visit: Visit, job: Job, operator: User) -> None:
     (run,) = in_review(job, 1)
     page = visit(operator)
-    page.goto("/review/?whose=nobody")
+    page.goto("/review/?claimed=nobody")
     page.locator(f"#run-{run.id} a.name").click()
     expect(page.get_by_role("heading", name="A person must decide")).to_be_visible()
     page.go_back()
-    page.wait_for_url("**/review/?whose=nobody")
+    page.wait_for_url("**/review/?claimed=nobody")
     expect(page.locator(f"#run-{run.id}")).to_be_visible()
     assert polled(page) in (200, 304)
 

@@ -66,7 +66,7 @@ def test_six_tiles_lead_to_their_lists(browser: Browser, team: Team) -> None:
 
 def test_what_was_missed_alone_leads_to_review(browser: Browser, team: Team) -> None:
     make.run(make.job(team), State.REVIEW, review_class="missed")
-    assert tiles(browser.get("/"))["Late or missed"] == ("1", "/review/?review_class=missed")
+    assert tiles(browser.get("/"))["Late or missed"] == ("1", "/review/?class=missed")
 
 
 # ── what needs attention ─────────────────────────────────────────────────────────────────

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from jobs.models import Job, Team
+from jobs import calendar_content, calendar_editing
+from jobs.calendar_editing import Editor
+from jobs.models import Job, Team, User
 from runs.states import State
 from tests import make
-from tests.pages import Browser
+from tests.pages import Browser, Page
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def job(team: Team) -> Job:
+def job(team: Team, operator: User) -> Job:
+    content = calendar_content.read({"weekdays": ["mon"]})
+    calendar_editing.create("bank", content, by=Editor(operator, frozenset({team.id})))
     return make.job(team, name="settle")
 
 
@@ -31,9 +35,13 @@ def job(team: Team) -> Job:
         ("/runs/", "since=soon", "'soon' is not an instant."),
         ("/audit/", "verb=job.eaten", "job.eaten is not one of"),
         ("/audit/", "cursor=x", "its beginning is shown"),
-        ("/review/", "class=refused", "It knows review_class, whose, overdue."),
-        ("/review/", "review_class=nonsense", "nonsense is not one of"),
-        ("/review/", "whose=nobodys", "nobodys is not one of"),
+        ("/review/", "kind=refused", "It knows class, claimed, overdue."),
+        ("/review/", "class=nonsense", "nonsense is not one of"),
+        ("/review/", "claimed=nobodys", "nobodys is not one of"),
+        ("/review/", "overdue=yesterday", "yesterday is not one of true, false."),
+        ("/dead-letters/", "after=made-up", "its beginning is shown"),
+        ("/audit/firings/", "before=x", "so the newest are shown."),
+        ("/calendars/bank/", "year=19", "Give a year from 1970 to 2199;"),
         ("/dead-letters/", "team=elsewhere", "elsewhere is none of your teams."),
         ("/upcoming/", "tab=year", "Choose from list, week, off."),
         ("/upcoming/", "team=elsewhere", "elsewhere is none of your teams."),
@@ -47,9 +55,14 @@ def test_what_was_not_understood_is_said_and_taken_back(
     make.run(job, State.SUCCEEDED)
     name, _, value = query.partition("=")
     page = browser.get(f"{path}?{query}")
+    assert page.status == 200
+    tells(page, name, value, said)
+
+
+def tells(page: Page, name: str, value: str, said: str) -> None:
+    """The page says so of this parameter alone, and leads to itself without it."""
     (banner,) = page.all("div", class_="errors banner")
     words = " ".join(banner.text.split())
-    assert page.status == 200
     assert f"{name} “{value}” was not understood." in words
     assert said in words
     links = [a for a in page.all("a") if a.text == "Leave it out"]
@@ -57,11 +70,45 @@ def test_what_was_not_understood_is_said_and_taken_back(
 
 
 @pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("tab=history", "Choose from activity, schedule, settings, versions, audit, notes;"),
+        ("tab=schedule&month=2026-13", "Give a month as 2026-11; the one of today is shown."),
+        ("mnth=2026-11", "This page does not know it. It knows tab, month."),
+    ],
+)
+def test_the_page_of_a_job_says_it_too(browser: Browser, job: Job, query: str, said: str) -> None:
+    page = browser.get(f"/jobs/{job.id}/?{query}")
+    name, _, value = query.rpartition("&")[2].partition("=")
+    tells(page, name, value, said)
+    assert page.all("a", aria_current="page")
+    for query in ("", "?tab=activity", "?tab=schedule&month=2024-02"):
+        assert not browser.get(f"/jobs/{job.id}/{query}").all("div", class_="errors banner")
+
+
+def test_the_pages_of_dead_letters_say_it_of_their_place(browser: Browser, job: Job) -> None:
+    group, replay = make.dead(job).error_group, make.replay(job)
+    for path in (f"/dead-letters/{group}/", f"/replays/{replay.id}/"):
+        tells(browser.get(f"{path}?after=made-up"), "after", "made-up", "its beginning is shown.")
+        tells(browser.get(f"{path}?before=1"), "before", "1", "It knows after.")
+        assert not browser.get(path).all("div", class_="errors banner")
+
+
+def test_an_address_that_names_the_filter_of_review_as_before_leads_on(browser: Browser) -> None:
+    former = "/review/?review_class=missed&whose=nobody&overdue=yes"
+    page = browser.get(former)
+    assert page.url == "/review/?overdue=true&class=missed&claimed=nobody"
+    assert not page.all("div", class_="errors banner")
+
+
+@pytest.mark.parametrize(
     "path",
     [
         *("/jobs/", "/runs/", "/audit/", "/review/", "/dead-letters/", "/upcoming/", "/"),
         *("/jobs/?team=payments&sort=-name", "/runs/?team=payments&state=DEAD,REVIEW"),
-        *("/audit/?team=payments", "/dead-letters/?team=payments", "/review/?whose=mine"),
+        *("/audit/?team=payments", "/dead-letters/?team=payments", "/review/?claimed=mine"),
+        *("/review/?class=missed,refused&overdue=false", "/calendars/bank/?year=2030"),
+        *("/audit/firings/", "/audit/firings/?before=7", "/calendars/bank/"),
         *("/upcoming/?team=payments&tab=week", "/?window=7d"),
     ],
 )

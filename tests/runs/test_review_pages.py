@@ -54,16 +54,16 @@ def test_the_queue_says_what_is_overdue_and_whose_it_is(
     assert "taken by colleague" in page.words
     assert "passed on" in page.words
     assert shown(browser.get("/review/?overdue=yes")) == [str(overdue.id)]
-    assert shown(browser.get("/review/?whose=nobody")) == [str(plain.id)]
+    assert shown(browser.get("/review/?claimed=nobody")) == [str(plain.id)]
     assert shown(browser.get(f"/review/?job={plain.job_id}")) == [str(plain.id)]
 
 
 def test_an_empty_queue_tells_none_from_filtered_away(browser: Browser, team: Team) -> None:
     assert "Nothing waits for a decision." in browser.get("/review/").words
     waits(team)
-    for query in ("review_class=missed", "whose=mine"):
+    for query in ("class=missed", "claimed=mine", "overdue=true"):
         assert "matches this filter" in browser.get(f"/review/?{query}").words
-    for query in ("review_class=odd", "after=7"):
+    for query in ("class=odd", "after=7"):
         assert "the filter was not understood" in browser.get(f"/review/?{query}").words
 
 
@@ -176,8 +176,8 @@ def test_the_list_beside_one_stays_in_its_places_too(
     browser: Browser, team: Team, operator: User
 ) -> None:
     run, other = waits(team), waits(team, since=timedelta(hours=1))
-    page = browser.get(f"/review/{run.id}/?whose=nobody")
-    assert page.all("a", href=f"/review/{other.id}/?whose=nobody"), "the filter goes along"
+    page = browser.get(f"/review/{run.id}/?claimed=nobody")
+    assert page.all("a", href=f"/review/{other.id}/?claimed=nobody"), "the filter goes along"
     region = page.all("div", id="review-others")[0].attrs
     waits(team)
     decide(other, "close", operator)
@@ -191,8 +191,8 @@ def test_the_list_beside_one_stays_in_its_places_too(
 
 def test_a_decision_leads_back_to_the_filtered_queue(browser: Browser, team: Team) -> None:
     run = waits(team)
-    page = browser.send(f"/runs/{run.id}/decide/?whose=nobody", again(run))
-    assert page.url == "/review/?whose=nobody"
+    page = browser.send(f"/runs/{run.id}/decide/?claimed=nobody", again(run))
+    assert page.url == "/review/?claimed=nobody"
 
 
 def test_what_left_review_leads_to_the_run(browser: Browser, team: Team, operator: User) -> None:

@@ -116,9 +116,9 @@ def varied(teams: Collection[Team]) -> None:
         cursor.execute(_VARIED, {"teams": array([team.id for team in teams])})
 
 
-def runs(team: Team, each: int) -> None:
-    """So many runs for each job of the team, an hour apart."""
-    _runs([team], 0, each - 1, clock.now())
+def runs(team: Team, each: int, until: datetime | None = None) -> None:
+    """So many runs for each job of the team, an hour apart, up to now or until then."""
+    _runs([team], 0, each - 1, until or clock.now())
 
 
 def long(teams: Collection[Team], each: int, *, at_once: int, tried: int = 60) -> None:

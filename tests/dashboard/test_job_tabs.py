@@ -13,6 +13,7 @@ from runs.dashboard import month
 from runs.dashboard.month import Day
 from runs.states import Origin, State
 from tests import make
+from tests.dashboard import history
 from tests.pages import Browser
 
 pytestmark = pytest.mark.django_db
@@ -149,8 +150,11 @@ def test_a_month_that_is_none_is_this_one(job: Job, asked: str) -> None:
     assert (found.before, found.after) == ("2030-02", "2030-04")
 
 
-def test_the_month_is_read_by_indexes(job: Job) -> None:
+def test_the_month_is_read_by_indexes(team: Team) -> None:
     """Neither branch goes through history: by the constraint on moments, and by birth."""
+    job = history.jobs(team, 10)
+    history.runs(team, 600, until=NOW)
+    history.analyzed()
     whole = month.of_job(job, NOW, "UTC", "2030-03")
     with connection.cursor() as cursor:
         cursor.execute("set local enable_seqscan = off")

@@ -92,6 +92,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "jobs.request_ids.RequestIds",
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",  # outside of whatever asks the database
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "jobs.page_sessions.PolledSessions",
     "django.middleware.common.CommonMiddleware",
@@ -101,7 +102,6 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "jobs.page_sessions.SessionEnd",
-    "csp.middleware.CSPMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

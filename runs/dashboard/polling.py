@@ -31,6 +31,7 @@ from uuid import UUID
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from jobs.page_door import View, fragment, person
@@ -56,9 +57,9 @@ def poll(view: View[P]) -> View[P]:
 
 def _too_many(request: HttpRequest, wait: int) -> HttpResponse:
     """The header says of a poll that it is one, and so keeps its session no longer alive."""
-    words = f"Your pages ask for news too often. Nothing was looked up. Ask again in {wait} s."
     headers = {"Retry-After": str(wait), TAG: request.headers.get(TAG, "")}
-    return HttpResponse(words, status=TOO_MANY, headers=headers, content_type="text/plain")
+    page = render_to_string("429.html", {"wait": wait})
+    return HttpResponse(page, status=TOO_MANY, headers=headers)
 
 
 def tag_of(request: HttpRequest, shown: object) -> str:

@@ -40,6 +40,7 @@ def test_a_poll_too_many_is_429_and_says_when_to_come_back(client: Client) -> No
     refused = client.get("/review/live/", headers=POLL)
     assert refused.status_code == 429
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    assert f"Ask again in {refused.headers['Retry-After']} s." in refused.content.decode()
     assert refused.headers["HX-PTag"] == "of before"
     assert Session.objects.get().expire_date == ends
     assert client.get("/review/").status_code == 200

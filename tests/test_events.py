@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from jobs import calendar_content, calendar_editing, clock, editing, events
+from jobs import calendar_content, calendar_editing, clock, editing, events, sign_ins
 from jobs.instants import canonical_instant
 from jobs.models import AuditEvent, Job, Membership, Team, User
 from jobs.recorded_admin import RecordedAdmin
@@ -315,6 +315,31 @@ def test_who_signs_in_and_out_is_on_record() -> None:
     client.post("/sign-out/")
     assert [event.verb for event in since(before)] == ["person.signed_in", "person.signed_out"]
     check(before, person, "page")
+
+
+def test_who_is_refused_at_sign_in_is_on_record_for_staff(
+    staff: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name as it was typed, whether anybody has it or not; never the password."""
+    monkeypatch.setattr(sign_ins, "MOST_REFUSED", 2)
+    viewer = make.viewer(make.team())
+    client, before = Client(headers={"X-Request-ID": ID}), newest()
+    for name in (viewer.username, "r\u200boot" * 30, "third", "fourth"):
+        page = client.post("/sign-in/", {"username": name, "password": "horse"})
+        assert "correct username and password" in page.content.decode()
+    kept = since(before)
+    assert [(event.verb, event.by_id, event.team_id) for event in kept] == [
+        ("person.refused", None, None)
+    ] * 2, "and no more of them a minute"
+    assert kept[0].name == viewer.username
+    assert (kept[0].door, kept[0].address, kept[0].request_id) == ("page", "127.0.0.1", ID)
+    assert not [event for event in kept if "horse" in str(vars(event))]
+    readers = {
+        who: AuditEvent.objects.where(who).filter(verb="person.refused") for who in (staff, viewer)
+    }
+    assert [rows.count() for rows in readers.values()] == [2, 0]
+    client.force_login(staff)
+    assert "refused to sign in" in client.get("/audit/?verb=person.refused").content.decode()
 
 
 # ── what a row is worth ──────────────────────────────────────────────────────────────────

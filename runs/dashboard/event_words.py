@@ -57,6 +57,7 @@ VERBS = {
     "admin.deleted": "deleted in the admin",
     "person.signed_in": "signed in:",
     "person.signed_out": "signed out:",
+    "person.refused": "refused to sign in",
     "person.settings": "changed the settings of",
     "person.begins_with": "chose the first page of",
 }

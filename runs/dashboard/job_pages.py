@@ -24,12 +24,15 @@ from jobs.problems import BadRequest
 from runs.models import Run
 from runs.states import Origin
 
+# Behind every moment, whichever way round.
 _NEVER = datetime(9999, 1, 1, tzinfo=UTC)
+_EVER_BEFORE = datetime(1, 1, 2, tzinfo=UTC)
 _NO_RUN = UUID(int=0)
 _BY = {
     "name": ("plain_name", "id"),
     "-name": ("-plain_name", "-id"),
     "next_due": ("next_at", "id"),
+    "-next_due": ("-next_at", "-id"),
     "last_run": ("-last_run", "id"),
     "-last_run": ("last_run", "id"),
 }
@@ -88,6 +91,9 @@ def _ordered(rows: QuerySet[Job], sort: str, newest: UUID) -> QuerySet[Job]:
         rows = rows.annotate(plain_name=Lower("name"))
     if sort == "next_due":
         rows = rows.annotate(next_at=Coalesce("due__at", Value(_NEVER)))
+    if sort == "-next_due":  # a job that has fired since stands where it did, not before the rest
+        first = _fired_since(newest).order_by("id").values("due_at")[:1]
+        rows = rows.annotate(next_at=Coalesce(Subquery(first), "due__at", Value(_EVER_BEFORE)))
     if sort in ("last_run", "-last_run"):
         of_job = Run.objects.filter(job=OuterRef("pk"), id__lte=newest).order_by("-id")
         last = Coalesce(Subquery(of_job.values("id")[:1]), Value(_NO_RUN, UUIDField()))
@@ -100,11 +106,13 @@ def _not_yet_shown(
 ) -> QuerySet[Job]:
     rows = rows.filter(paging.behind(_BY[sort], values))
     if sort == "next_due":  # what has fired since stood before the cursor if its moment did
-        fired = Run.objects.filter(
-            job=OuterRef("pk"), id__gt=newest, origin=Origin.SCHEDULE, due_at__lte=values[0]
-        )
-        rows = rows.filter(~Q(Exists(fired)))
+        rows = rows.filter(~Q(Exists(_fired_since(newest).filter(due_at__lte=values[0]))))
     return rows
+
+
+def _fired_since(newest: UUID) -> QuerySet[Run]:
+    """The runs of a job since, from its schedule."""
+    return Run.objects.filter(job=OuterRef("pk"), id__gt=newest, origin=Origin.SCHEDULE)
 
 
 def _newest() -> UUID:

@@ -21,7 +21,13 @@ JOBS = (
     *("q=pattern+77", "q=nothing+like+it", "team=team-1", "team=small"),
     *("tag=prod", "tag=rare", "tag=nothing-like-it", "owner=squad+7"),
     *("kind=http", "kind=mirrored", "idempotent=false", "due_within=86400"),
-    *("sort=next_due", "sort=last_run", "q=7&sort=next_due", "team=small&sort=last_run"),
+    *(
+        "sort=next_due",
+        "sort=-next_due",
+        "sort=last_run",
+        "q=7&sort=next_due",
+        "team=small&sort=last_run",
+    ),
 )
 RUNS = (
     "",

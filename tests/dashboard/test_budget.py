@@ -22,6 +22,7 @@ JOBS = (
     "state=failing",
     "state=late",
     "sort=next_due",
+    "sort=-next_due",
     "sort=last_run",
     "q=pattern",
     "kind=http",

@@ -73,7 +73,9 @@ def test_page_and_api_filter_jobs_alike(browser: Browser, api: Api, team: Team) 
 
 
 @pytest.mark.parametrize("looked_through", [3, 2_000])
-@pytest.mark.parametrize("sort", ["name", "-name", "next_due", "last_run", "-last_run"])
+@pytest.mark.parametrize(
+    "sort", ["name", "-name", "next_due", "-next_due", "last_run", "-last_run"]
+)
 def test_jobs_are_sorted_and_paged_while_they_fire(
     api: Api, team: Team, monkeypatch: pytest.MonkeyPatch, sort: str, looked_through: int
 ) -> None:
@@ -89,6 +91,7 @@ def test_jobs_are_sorted_and_paged_while_they_fire(
         "name": jobs,
         "-name": jobs[::-1],
         "next_due": jobs,
+        "-next_due": jobs[::-1],
         "last_run": [*jobs[:1:-1], *sorted(jobs[:2], key=lambda job: job.id)],
         "-last_run": [*sorted(jobs[:2], key=lambda job: job.id), *jobs[2:]],
     }[sort]
@@ -103,6 +106,21 @@ def test_jobs_are_sorted_and_paged_while_they_fire(
     assert sorted(seen) == sorted(str(job.id) for job in jobs)
     if sort != "next_due":  # there the last one has moved, to the end where it stood anyway
         assert seen == [str(job.id) for job in expected]
+
+
+def test_a_job_without_a_next_moment_stands_last_both_ways(
+    browser: Browser, api: Api, team: Team
+) -> None:
+    for place, name in enumerate(("soon", "later", "never")):
+        job = make.job(team, name=name)
+        Due.objects.filter(job=job).update(at=clock.now() + timedelta(hours=place + 1))
+    Due.objects.filter(job=job).delete()
+    for sort, names in {"next_due": ["soon", "later"], "-next_due": ["later", "soon"]}.items():
+        assert of_page(browser, f"/jobs/?sort={sort}") == [*names, "never"]
+        assert of_api(api, f"jobs/?sort={sort}") == [*names, "never"]
+    page = browser.get("/jobs/?sort=next_due")
+    (head,) = [a for a in page.all("a") if a.text.startswith("Next due")]
+    assert head.attrs["href"] == "?sort=-next_due"
 
 
 def _fire(job: Job) -> None:

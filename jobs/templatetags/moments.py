@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from jobs import neighbours, schedules, words, zones
@@ -20,15 +20,19 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def moment(context: Mapping[str, Any], at: datetime | None, job: Job | None = None) -> str:
-    """An instant in the zone of the job's schedule, with UTC beside it; on the reader's clock
-    where no job is given. An en dash for None."""
+    """An instant on the clock of the job's schedule, beside it on its reader's and in UTC, where
+    these are others; on the reader's clock where no job is given. An en dash for None."""
     if at is None:
         return "–"
-    zone = zone_of(job) if job else str(context.get("reader_zone", ""))
-    shown = in_zone(at, zone)
-    if not zone or not job:
-        return shown
-    return format_html('{} <span class="utc">{}</span>', shown, _in(at, ""))
+    reader = str(context.get("reader_zone", ""))
+    if job is None:
+        return in_zone(at, reader)
+    own = zone_of(job) or "UTC"
+    others = [zone for zone in dict.fromkeys((reader or "UTC", "UTC")) if zone != own]
+    beside = format_html_join(
+        "", ' <span class="utc">{}</span>', ((_beside(at, zone, own),) for zone in others)
+    )
+    return in_zone(at, "" if own == "UTC" else own) + beside
 
 
 @register.filter
@@ -178,6 +182,17 @@ def _in(at: datetime, zone: str) -> str:
     except ScheduleError:  # the zone data in use has lost it
         return _in(at, "")
     return f"{_day_and_time(there)} {_place(zone)}"
+
+
+def _beside(at: datetime, zone: str, shown: str) -> str:
+    """The instant on a further clock: without its day where that is the one shown already."""
+    try:
+        there, first = at.astimezone(zones.zone(zone)), at.astimezone(zones.zone(shown))
+    except ScheduleError:  # the zone data in use has lost one
+        return _in(at, "" if zone == "UTC" else zone)
+    if there.date() == first.date():
+        return f"{there:%H:%M}{_seconds(there)} {_place(zone)}"
+    return f"{_without_year(there)} {_place(zone)}"
 
 
 def _place(zone: str) -> str:

@@ -19,7 +19,6 @@ from jobs.models import Hold, Job, Team
 from jobs.page_door import jobs_of, page, person
 from jobs.roles import Act
 from jobs.schedule_errors import ScheduleError
-from jobs.templatetags.moments import zone_of
 from runs.dashboard import days_off, heat, refused, upcoming
 from runs.dashboard.density import local_days
 from runs.dashboard.upcoming import Place
@@ -120,11 +119,7 @@ def _list(request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter) -> d
     more = behind and f"{canonical_instant(behind.at)}_{behind.job_id}"
     # The next page ends where this one does.
     ends = canonical_instant(until + _TICK)
-    # The first column shows the clock of each job, and UTC.
-    zone = reader.zone_of(request)
-    beside = zone != "UTC" and any(zone_of(row.job) != zone for row in found.rows)
-    context = {"page": found, "more": more, "ends": ends, "since": since, "until": until}
-    return {**context, "beside": beside}
+    return {"page": found, "more": more, "ends": ends, "since": since, "until": until}
 
 
 def _week(request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter) -> dict[str, object]:

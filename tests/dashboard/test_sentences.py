@@ -142,20 +142,6 @@ def test_a_decision_says_whether_anybody_is_told(browser: Browser, team: Team) -
     assert "those who hear of the team’s trouble are told" in browser.get(page.url).words
 
 
-def test_moments_to_come_have_one_column_where_the_clocks_are_one(
-    in_berlin: Browser, team: Team
-) -> None:
-    make.job(team, schedule={"cron": "* * * * *", "timezone": "Europe/Berlin"})
-    assert "Europe/Berlin, yours" not in in_berlin.get("/upcoming/").words
-    make.job(team, name="other", schedule={"cron": "* * * * *", "timezone": "Asia/Tokyo"})
-    assert "Europe/Berlin, yours" in in_berlin.get("/upcoming/").words
-
-
-def test_moments_to_come_have_one_column_for_who_reads_utc(browser: Browser, team: Team) -> None:
-    make.job(team, schedule={"cron": "* * * * *", "timezone": "Asia/Tokyo"})
-    assert "UTC, yours" not in browser.get("/upcoming/").words
-
-
 @pytest.mark.parametrize("query", ["since=1h", "since=24h&until=2h", "since=2026-11-29T18:00:00Z"])
 def test_the_audit_takes_ages_as_the_lists_do(api: Api, query: str) -> None:
     found = api.get(f"audit/?{query}")

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import (
-    api,
-    channels_api,
-    holds_api,
-    keys_api,
-    letters_api,
-    replay_batch,
-    reports_api,
-    review_api,
-)
+from runs import api, channels_api, keys_api, letters_api, replay_batch, reports_api, review_api
 from runs.audits import api as audit_api
 from runs.backfills import api as backfill_api
 from runs.dashboard import (
@@ -25,6 +16,7 @@ from runs.dashboard import (
     views_api,
     why_api,
 )
+from runs.holds import api as holds_api
 from runs.receipts import api as receipts_api
 from runs.trials import api as trials_api
 

@@ -21,7 +21,6 @@ from jobs import beat_tasks, clock, zones
 from runs import (
     claim,
     enqueue,
-    letting_go,
     old_snapshots,
     outbox,
     replaying,
@@ -33,6 +32,7 @@ from runs import (
 )
 from runs.backfills import backfill
 from runs.bounds import Bound
+from runs.holds import letting_go
 from runs.members import Member
 from runs.publishing.choice import publisher
 from runs.witness import Witness

@@ -11,8 +11,9 @@ from django.db import connection, transaction
 from jobs import clock, editing, events, holds
 from jobs.instants import canonical_instant
 from jobs.models import Hold, Job, User
-from runs import idempotency, insert, letting_go, moments, passages, release, snapshots, subjects
+from runs import idempotency, insert, moments, passages, release, snapshots, subjects
 from runs.birth import Birth
+from runs.holds import letting_go
 from runs.models import Run
 from runs.moments import There
 from runs.release import Busy as Busy

@@ -21,9 +21,10 @@ from django.db import connection, transaction
 from jobs import kept_calendars, local_times, zones
 from jobs.catch_up import Fates, Policy, fates, under_hold
 from jobs.timeline import Timeline, Version
-from runs import allowance, claim_rows, holding, insert, outbox, placing, snapshots
+from runs import allowance, claim_rows, insert, outbox, placing, snapshots
 from runs.birth import Birth
 from runs.faults import fault
+from runs.holds import holding
 from runs.messages import Kind
 from runs.states import UNDER_WAY, State
 

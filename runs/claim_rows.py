@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from jobs.calendars import Use
-from runs import holding
 from runs.arrays import array
 from runs.birth import UnderHold
+from runs.holds import holding
 from runs.overlap import Rule
 
 

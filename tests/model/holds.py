@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from jobs.catch_up import Policy
-from runs import owed
-from runs.owed import Owed
+from runs.holds import owed
+from runs.holds.owed import Owed
 from runs.states import ACTIVE, State
 from tests.model.world import Case, Row, Step, World, activated, changed, moment, released
 
@@ -36,7 +36,7 @@ def is_over(world: World) -> bool:
 
 
 def claimed(world: World, orders: range) -> World:
-    """runs/holding.py: every moment waits for the end of the hold."""
+    """runs/holds/holding.py: every moment waits for the end of the hold."""
     born = tuple(Row(order, State.WAITING, held=True) for order in orders)
     return world._replace(rows=(*world.rows, *born), settled=world.passed)
 
@@ -47,7 +47,7 @@ def parked(world: World, index: int) -> World:
 
 
 def let_past(case: Case, world: World, index: int) -> World:
-    """runs/letting_go.py: `one`; refused where a run of a serial job is active."""
+    """runs/holds/letting_go.py: `one`; refused where a run of a serial job is active."""
     if case.rule(world).serial and any(row.state in ACTIVE for row in world.rows):
         return world
     review = any(r.state is State.REVIEW and r.order < world.rows[index].order for r in world.rows)
@@ -57,7 +57,7 @@ def let_past(case: Case, world: World, index: int) -> World:
 
 
 def let_go(case: Case, world: World) -> World:
-    """runs/letting_go.py: `job`."""
+    """runs/holds/letting_go.py: `job`."""
     found = [(index, row) for index, row in enumerate(world.rows) if row.held]
     runs = [Owed(UUID(int=index + 1), _undecided(case, row)) for index, row in found]
     newest = moment(max(row.order for row in world.rows))

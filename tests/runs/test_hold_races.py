@@ -15,8 +15,9 @@ from jobs import clock, holds
 from jobs.instants import canonical_instant
 from jobs.models import Due, Hold, Job, User
 from jobs.shards import COUNT
-from runs import claim, letting_go, release, replay, review, settle, start
+from runs import claim, release, replay, review, settle, start
 from runs.bounds import EVER
+from runs.holds import letting_go
 from runs.models import Installation, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import ACTIVE, State

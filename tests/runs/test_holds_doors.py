@@ -12,7 +12,8 @@ from jobs import clock, holds
 from jobs.instants import canonical_instant, parse_instant
 from jobs.models import Hold, Job, Team, User
 from jobs.roles import Role
-from runs import letting_go, start
+from runs import start
+from runs.holds import letting_go
 from runs.models import Run
 from runs.states import State
 from tests import make

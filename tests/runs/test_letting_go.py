@@ -11,9 +11,10 @@ import pytest
 from jobs import clock, holds
 from jobs.catch_up import Policy
 from jobs.models import Hold, Job
-from runs import letting_go, owed, start
+from runs import start
+from runs.holds import letting_go, owed
+from runs.holds.owed import Owed, Parting
 from runs.models import Run
-from runs.owed import Owed, Parting
 from runs.states import State
 from tests import make
 

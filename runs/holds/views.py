@@ -16,9 +16,9 @@ from jobs import clock, holds
 from jobs.models import Hold, Job, Team
 from jobs.page_door import acts, jobs_of, page, person
 from jobs.roles import Act
-from runs import letting_go
 from runs.dashboard import polling
-from runs.hold_forms import WORDS, EndForm, HoldForm
+from runs.holds import letting_go
+from runs.holds.forms import WORDS, EndForm, HoldForm
 
 LISTED = 100  # jobs on the page of a hold, and holds that are over
 _CHOSEN = 2_000  # jobs that one form may name

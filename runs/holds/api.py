@@ -1,4 +1,4 @@
-"""The API's doors to holds. The rules are in jobs/holds.py and runs/letting_go.py."""
+"""The API's doors to holds. The rules are in jobs/holds.py and runs/holds/letting_go.py."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jobs.models import Hold, Job, Team
 from jobs.models.hold import BY_POLICY, CHOICES
 from jobs.problems import BadRequest, NoSuch
 from jobs.roles import Act
-from runs import letting_go
+from runs.holds import letting_go
 
 _STATES = {"on": Q(ended_at=None), "over": Q(ended_at__isnull=False)}
 

@@ -21,10 +21,11 @@ from django.db.models.functions import Now
 from jobs import clock, holds
 from jobs.models import Hold, Job, User
 from jobs.models.hold import BY_POLICY
-from runs import decisions, owed, release, transitions
+from runs import decisions, release, transitions
 from runs.decisions import Move, Stale
+from runs.holds import owed
+from runs.holds.owed import Owed, Parting
 from runs.models import Run
-from runs.owed import Owed, Parting
 from runs.states import Origin, ReviewClass, State
 
 log = structlog.get_logger("onebeat.hold")

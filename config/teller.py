@@ -1,7 +1,7 @@
 """A worker tells people what the outbox holds, in a thread beside its pool.
 
-Not as a message of the broker, and not as a run: see runs/notify.py. Any number of workers do it;
-the rows keep them apart.
+Not as a message of the broker, and not as a run: see runs/channels/notify.py. Any number of
+workers do it; the rows keep them apart.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from celery import bootsteps
 from django.conf import settings
 from django.db import Error, close_old_connections, connection
 
-from runs import notify
+from runs.channels import notify
 
 log = structlog.get_logger("onebeat.notify")
 _TURN = 30.0  # seconds of sending until the outbox is looked at anew

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import api, channels_api, keys_api, letters_api, replay_batch, reports_api, review_api
+from runs import api, keys_api, letters_api, replay_batch, reports_api, review_api
 from runs.audits import api as audit_api
 from runs.backfills import api as backfill_api
+from runs.channels import api as channels_api
 from runs.dashboard import (
     events_api,
     lists_api,

@@ -22,7 +22,6 @@ from runs import (
     claim,
     enqueue,
     old_snapshots,
-    outbox,
     replaying,
     rescue,
     self_pause,
@@ -32,6 +31,7 @@ from runs import (
 )
 from runs.backfills import backfill
 from runs.bounds import Bound
+from runs.channels import outbox
 from runs.holds import letting_go
 from runs.members import Member
 from runs.publishing.choice import publisher

@@ -21,11 +21,12 @@ from django.db import connection, transaction
 from jobs import kept_calendars, local_times, zones
 from jobs.catch_up import Fates, Policy, fates, under_hold
 from jobs.timeline import Timeline, Version
-from runs import allowance, claim_rows, insert, outbox, placing, snapshots
+from runs import allowance, claim_rows, insert, placing, snapshots
 from runs.birth import Birth
+from runs.channels import outbox
+from runs.channels.messages import Kind
 from runs.faults import fault
 from runs.holds import holding
-from runs.messages import Kind
 from runs.states import UNDER_WAY, State
 
 BATCH = 500

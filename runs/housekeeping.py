@@ -26,8 +26,9 @@ from jobs.beat_rows import ANSWER
 from jobs.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion
 from jobs.task_registry import job_task
-from runs import ages, outbox
+from runs import ages
 from runs.audits import kept as audits
+from runs.channels import outbox
 from runs.models import (
     Backfill,
     Beat,

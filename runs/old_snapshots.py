@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 import structlog
 from django.db import connection
 
-from runs import outbox
-from runs.messages import Kind
+from runs.channels import outbox
+from runs.channels.messages import Kind
 
 OLD = timedelta(minutes=15)
 

@@ -15,10 +15,11 @@ from django.db import connection, transaction
 
 from jobs import clock
 from jobs.instants import canonical_instant
-from runs import outbox, release, settle
+from runs import release, settle
+from runs.channels import outbox
+from runs.channels.messages import Kind
 from runs.enqueue import mark_sent, publish
 from runs.faults import fault
-from runs.messages import Kind
 from runs.publishing.publisher import BrokerAway, Publisher
 
 BATCH = 500

@@ -10,7 +10,8 @@ import structlog
 from django.db import transaction
 
 from jobs.models import Job, User
-from runs import approvals, decisions, idempotency, outbox, probe, review_claims, run_again
+from runs import approvals, decisions, idempotency, probe, review_claims, run_again
+from runs.channels import outbox
 from runs.decisions import Move, NoteMissing, Plan, Stale
 from runs.models import Decision, Run
 from runs.outcomes import Effect

@@ -17,7 +17,8 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Greatest, Now
 
-from runs import outbox, passages
+from runs import passages
+from runs.channels import outbox
 from runs.models import Run
 from runs.states import FINAL, STARTABLE, State, sources
 

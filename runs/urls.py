@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from runs import action_views, channel_views, letters_views, replay_batch, review_views, views
+from runs import action_views, letters_views, replay_batch, review_views, views
 from runs.audits import views as audit_views
 from runs.backfills import views as backfill_views
+from runs.channels import views as channel_views
 from runs.dashboard import (
     count_views,
     event_views,

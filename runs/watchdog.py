@@ -12,8 +12,9 @@ from django.conf import settings
 from django.db import connection
 
 from jobs.task_registry import job_task
-from runs import post, watched
-from runs.post import NotTaken
+from runs import watched
+from runs.channels import post
+from runs.channels.post import NotTaken
 
 PATIENCE = 60  # seconds that a moment, a run or a queue may be behind
 

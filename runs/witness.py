@@ -25,8 +25,8 @@ from django.conf import settings
 from django.db import NotSupportedError, ProgrammingError, connection, transaction
 
 from jobs import clock, holds
-from runs import outbox
-from runs.messages import Kind
+from runs.channels import outbox
+from runs.channels.messages import Kind
 from runs.models import Installation
 
 _FAR = 1_000_000_000  # heartbeats: more than any host's file can be ahead of another's

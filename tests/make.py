@@ -11,7 +11,8 @@ from jobs.definitions import Definition
 from jobs.models import Job, Membership, Team, User
 from jobs.offer import offered
 from jobs.roles import Role
-from runs import channels, dead_letters, error_groups, idempotency, replay_batch
+from runs import dead_letters, error_groups, idempotency, replay_batch
+from runs.channels import editing as channels
 from runs.models import Backfill, Channel, Replay, Run, SavedView, Trial
 from runs.states import ACTIVE, FINAL, STARTABLE, Origin, ReviewClass, State
 

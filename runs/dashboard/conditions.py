@@ -36,7 +36,7 @@ with bad as materialized ({BAD}),
 select id from j where {NEWEST_IS_BAD}
 """  # noqa: S608 (our own words)
 # What has not started so long after its moment; what waits for a hold waits because somebody said
-# so. The same as runs/outbox.py tells of.
+# so. The same as runs/channels/outbox.py tells of.
 LATE_RUN = """
   from runs_run r join jobs_job j on j.id = r.job_id
  where (r.state in ('CLAIMED', 'ENQUEUED') or (r.state = 'WAITING' and r.hold_id is null))

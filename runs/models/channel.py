@@ -25,7 +25,8 @@ class ChannelQuerySet(models.QuerySet["Channel"]):
 
 class Channel(models.Model):
     """Where a team, or the platform's staff (`team` None), is told, and of which `kinds` of
-    things (runs/messages.py). At most `per_minute` sendings a minute; what is more is combined.
+    things (runs/channels/messages.py). At most `per_minute` sendings a minute; what is more is
+    combined.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)

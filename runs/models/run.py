@@ -108,7 +108,7 @@ class Run(models.Model):
     # The target took it on and will report by itself: `lease_until` says until when.
     accepted_at = models.DateTimeField(null=True, blank=True)
     stop_asked_at = models.DateTimeField(null=True, blank=True)
-    # When its team was told that it has not started in time (runs/outbox.py).
+    # When its team was told that it has not started in time (runs/channels/outbox.py).
     late_at = models.DateTimeField(null=True, blank=True)
 
     # The states that it has passed through: runs/passages.py.

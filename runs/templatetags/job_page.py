@@ -10,11 +10,11 @@ from django import template
 
 from jobs import clock
 from jobs.models import Job, Team
-from runs import messages
+from runs.channels import messages
+from runs.channels.messages import Kind
 from runs.dashboard import activity, events, month, refused, why
 from runs.dashboard.activity import Activity
 from runs.dashboard.why import Why
-from runs.messages import Kind
 from runs.models import Channel, Run
 from runs.states import State
 

@@ -12,8 +12,9 @@ from django.utils.html import escape
 from jobs import clock, sealing
 from jobs.definitions import DefinitionError
 from jobs.models import Job, Team, User
-from runs import channels, notify, outbox
-from runs.messages import OF_TEAM
+from runs.channels import editing as channels
+from runs.channels import notify, outbox
+from runs.channels.messages import OF_TEAM
 from runs.models import Channel, Delivery, Message
 from runs.states import State
 from tests import make

@@ -21,8 +21,9 @@ from standardwebhooks import Webhook
 
 from jobs import clock, sealing
 from jobs.models import Job, Team
-from runs import faults, messages, notify, outbox, settle
-from runs.messages import OF_TEAM
+from runs import faults, settle
+from runs.channels import messages, notify, outbox
+from runs.channels.messages import OF_TEAM
 from runs.models import Channel, Delivery, Message, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import State

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from config.celery import app as product
 from runs import rescue
-from runs.messages import Kind
+from runs.channels.messages import Kind
 from runs.models import Message
 from runs.publishing.choice import publisher
 from tests import make, servers

@@ -13,8 +13,8 @@ import pytest
 from jobs import clock
 from jobs.instants import canonical_instant
 from jobs.models import Team
-from runs import channels
-from runs.channels import Wanted
+from runs.channels import editing as channels
+from runs.channels.editing import Wanted
 from runs.models import Run
 from tests import make
 from tests.runs.loopback import Loopback, read_request

@@ -15,9 +15,9 @@ from jobs.definitions import DefinitionError
 from jobs.models import Team
 from jobs.page_door import acts, page, person
 from jobs.roles import Act
-from runs import channels, notify
-from runs.channel_forms import STAFF, ChannelForm
-from runs.messages import WORDS, Kind
+from runs.channels import editing, notify
+from runs.channels.forms import STAFF, ChannelForm
+from runs.channels.messages import WORDS, Kind
 from runs.models import Channel, Delivery
 
 _SHOWN = 30  # sendings on the page of a channel
@@ -35,7 +35,7 @@ def all_channels(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     if form.is_valid() and form.wanted is not None:
         try:
-            channel, secret = channels.make(form.chosen, form.wanted, by=person(request))
+            channel, secret = editing.make(form.chosen, form.wanted, by=person(request))
         except DefinitionError as error:
             form.refuse(error)
         else:
@@ -56,7 +56,7 @@ def one_channel(request: HttpRequest, channel_id: UUID) -> HttpResponse:
     form = ChannelForm(request.POST, installation=channel.team is None)
     if form.is_valid() and form.wanted is not None:
         try:
-            secret = channels.change(channel, form.wanted, by=person(request))
+            secret = editing.change(channel, form.wanted, by=person(request))
         except DefinitionError as error:
             form.refuse(error)
         else:
@@ -90,7 +90,7 @@ def channel_secret(request: HttpRequest, channel_id: UUID) -> HttpResponse:
     """Make a new signing secret; this answer is the only one that shows it."""
     channel = _mine(request, channel_id)
     try:
-        return _secret_page(request, channel, channels.renew(channel, by=person(request)))
+        return _secret_page(request, channel, editing.renew(channel, by=person(request)))
     except DefinitionError:
         messages.error(request, "Mail is not signed, so it has no secret.")
         return redirect("channel", channel.id)
@@ -112,7 +112,7 @@ def channel_retry(request: HttpRequest, channel_id: UUID) -> HttpResponse:
 def channel_delete(request: HttpRequest, channel_id: UUID) -> HttpResponse:
     """Delete a channel."""
     channel = _mine(request, channel_id)
-    channels.delete(channel, by=person(request))
+    editing.delete(channel, by=person(request))
     messages.success(request, f"{channel.name} is deleted, with what it was still to be sent.")
     return redirect("channels")
 

@@ -15,8 +15,8 @@ from uuid import UUID
 import structlog
 from django.db import connection
 
+from runs.channels.messages import Kind
 from runs.faults import fault
-from runs.messages import Kind
 from runs.states import State
 
 TOLD = frozenset({State.REVIEW, State.DEAD, State.SKIPPED})  # the states that are told of

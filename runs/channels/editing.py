@@ -20,7 +20,7 @@ from jobs.models import Team, User
 from jobs.target_errors import TargetError
 from jobs.target_urls import check_reachable, split_url
 from runs import subjects
-from runs.messages import OF_INSTALLATION, OF_TEAM
+from runs.channels.messages import OF_INSTALLATION, OF_TEAM
 from runs.models import Channel
 from runs.models.channel import MAIL, WAYS, WEBHOOK
 

@@ -1,4 +1,4 @@
-"""The API's doors to channels. The rules are in runs/channels.py and runs/notify.py."""
+"""The API's doors to channels. The rules are in editing.py and notify.py."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jobs.definitions import Problem
 from jobs.models import Team
 from jobs.problems import NoSuch
 from jobs.roles import Act
-from runs import channels, notify
+from runs.channels import editing, notify
 from runs.models import Channel, Delivery
 
 
@@ -37,10 +37,10 @@ class ChannelsDoor(Door):
     def post(self, request: Request) -> Response:
         """A channel, 201; the answer alone tells a webhook's `secret`. `team`: the token's, or
         null for the platform's staff."""
-        data = asked.members(request, ("team", *channels.FIELDS))
+        data = asked.members(request, ("team", *editing.FIELDS))
         team = _scope(request, data)
-        wanted = channels.read(data, installation=team is None)
-        channel, secret = channels.make(team, wanted, by=access.person(request))
+        wanted = editing.read(data, installation=team is None)
+        channel, secret = editing.make(team, wanted, by=access.person(request))
         where = request.build_absolute_uri(reverse("api-channel", args=[channel.id]))
         return Response(_told(channel, secret), status=201, headers={"Location": where})
 
@@ -57,14 +57,14 @@ class ChannelDoor(Door):
     def put(self, request: Request, channel_id: UUID) -> Response:
         """The channel as it is to be; another host gets a new secret, told this once."""
         channel = _mine(request, channel_id)
-        data = asked.members(request, ("team", *channels.FIELDS))
-        wanted = channels.read(data, installation=channel.team is None)
-        secret = channels.change(channel, wanted, by=access.person(request))
+        data = asked.members(request, ("team", *editing.FIELDS))
+        wanted = editing.read(data, installation=channel.team is None)
+        secret = editing.change(channel, wanted, by=access.person(request))
         return Response(_told(channel, secret))
 
     def delete(self, request: Request, channel_id: UUID) -> Response:
         """The channel gone, with what it was to be sent."""
-        channels.delete(_mine(request, channel_id), by=access.person(request))
+        editing.delete(_mine(request, channel_id), by=access.person(request))
         return Response(status=204)
 
 
@@ -88,7 +88,7 @@ class SecretDoor(Door):
         """A new signing secret for a webhook, told this once."""
         channel = _mine(request, channel_id)
         asked.members(request, ())
-        return Response({"secret": channels.renew(channel, by=access.person(request))})
+        return Response({"secret": editing.renew(channel, by=access.person(request))})
 
 
 class RetryDoor(Door):

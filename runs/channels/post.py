@@ -16,7 +16,8 @@ from standardwebhooks import Webhook
 
 from jobs import sealing
 from jobs.addresses import AllowList
-from runs import evidence, messages
+from runs import evidence
+from runs.channels import messages
 from runs.models import Channel
 from runs.models.channel import MAIL
 from runs.targets import egress

@@ -24,11 +24,12 @@ from django.db.models.functions import Now
 
 from jobs import clock, events
 from jobs.models import Job, User
-from runs import messages, outbox, post, subjects
+from runs import subjects
+from runs.channels import messages, outbox, post
+from runs.channels.messages import Kind
+from runs.channels.post import NotTaken
 from runs.faults import fault
-from runs.messages import Kind
 from runs.models import Channel, Delivery, Message
-from runs.post import NotTaken
 
 MOST_COMBINED = 500  # messages in one sending
 AT_ONCE = 8  # sendings, each to another channel

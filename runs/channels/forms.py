@@ -1,4 +1,4 @@
-"""The form of a channel. What a channel may be is decided by `channels.read`, not here."""
+"""The form of a channel. What a channel may be is decided by `editing.read`, not here."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from django import forms
 
 from jobs.definitions import DefinitionError
 from jobs.models import Team
-from runs import channels
-from runs.channels import Wanted
-from runs.messages import OF_INSTALLATION, OF_TEAM, WORDS, Kind
+from runs.channels import editing
+from runs.channels.editing import Wanted
+from runs.channels.messages import OF_INSTALLATION, OF_TEAM, WORDS, Kind
 from runs.models import Channel
 from runs.models.channel import MAIL, WEBHOOK
 
@@ -44,7 +44,7 @@ class ChannelForm(forms.Form):
     per_minute = forms.CharField(
         label="Sendings a minute, at most",
         required=False,
-        initial=str(channels.USUAL_PER_MINUTE),
+        initial=str(editing.USUAL_PER_MINUTE),
         help_text="What is more is combined into the last of them.",
     )
 
@@ -67,7 +67,7 @@ class ChannelForm(forms.Form):
     @classmethod
     def of(cls, channel: Channel) -> ChannelForm:
         """The form with what a channel is."""
-        told = {name: getattr(channel, name) for name in channels.FIELDS}
+        told = {name: getattr(channel, name) for name in editing.FIELDS}
         return cls(installation=channel.team is None, initial=told)
 
     @property
@@ -84,7 +84,7 @@ class ChannelForm(forms.Form):
         if self.teams and given.get("team") not in self.teams:
             self.add_error("team", "Choose one of your teams.")
         try:
-            self.wanted = channels.read(given, installation=self.installation)
+            self.wanted = editing.read(given, installation=self.installation)
         except DefinitionError as error:
             self.refuse(error)
         return self.cleaned_data

@@ -1,0 +1,1 @@
+"""Who is told of what: the channels, the outbox, and the way from the one to the other."""

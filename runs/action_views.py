@@ -19,10 +19,11 @@ from jobs.instants import canonical_instant
 from jobs.models import Job
 from jobs.page_door import job_for, page, person
 from jobs.roles import Act
-from runs import by_hand, moments, replay
+from runs import by_hand, moments
 from runs import cancel as cancelling
 from runs.decisions import NoteMissing, Stale
 from runs.forms import NOW, NoteForm, RunNowForm
+from runs.letters import replay
 from runs.models import Run
 from runs.page_door import listed, run_for
 from runs.states import ACTIVE, ReviewClass, State

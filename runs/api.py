@@ -15,8 +15,9 @@ from jobs.asked_once import once
 from jobs.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
-from runs import api_shapes, approvals, by_hand, cancel, replay, review, review_shapes
+from runs import api_shapes, approvals, by_hand, cancel, review, review_shapes
 from runs.decide_door import address, conflict, deciding, run_of
+from runs.letters import replay
 from runs.states import State
 
 

@@ -18,21 +18,12 @@ from django.conf import settings
 from django.db import connection
 
 from jobs import beat_tasks, clock, zones
-from runs import (
-    claim,
-    enqueue,
-    old_snapshots,
-    replaying,
-    rescue,
-    self_pause,
-    set_back,
-    watched,
-    zone_data,
-)
+from runs import claim, enqueue, old_snapshots, rescue, self_pause, set_back, watched, zone_data
 from runs.backfills import backfill
 from runs.bounds import Bound
 from runs.channels import outbox
 from runs.holds import letting_go
+from runs.letters import replaying
 from runs.members import Member
 from runs.publishing.choice import publisher
 from runs.witness import Witness

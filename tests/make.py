@@ -11,8 +11,10 @@ from jobs.definitions import Definition
 from jobs.models import Job, Membership, Team, User
 from jobs.offer import offered
 from jobs.roles import Role
-from runs import dead_letters, error_groups, idempotency, replay_batch
+from runs import error_groups, idempotency
 from runs.channels import editing as channels
+from runs.letters import batch as replay_batch
+from runs.letters import groups as dead_letters
 from runs.models import Backfill, Channel, Replay, Run, SavedView, Trial
 from runs.states import ACTIVE, FINAL, STARTABLE, Origin, ReviewClass, State
 

@@ -13,7 +13,9 @@ from django.test import Client
 
 from jobs import clock, editing, holds
 from jobs.models import Hold, Job, Team
-from runs import dead_letters, replay_batch, review
+from runs import review
+from runs.letters import batch as replay_batch
+from runs.letters import groups as dead_letters
 from runs.models import Attempt, Replay, Run
 from runs.states import State
 from tests import make

@@ -13,9 +13,10 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from runs import dead_letters, review_queue
+from runs import review_queue
 from runs.dashboard import attention_rows
 from runs.dashboard.attention_rows import Named, Row
+from runs.letters import groups as dead_letters
 from runs.models import Run
 from runs.states import State
 

@@ -16,7 +16,8 @@ from playwright.sync_api import Browser, Page, expect
 from jobs import clock
 from jobs.models import Job
 from jobs.shards import COUNT
-from runs import claim, execute, replaying
+from runs import claim, execute
+from runs.letters import replaying
 from runs.models import Run
 from runs.states import STARTABLE, State
 from tests import make

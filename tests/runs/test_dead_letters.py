@@ -10,9 +10,10 @@ import pytest
 
 from jobs import clock
 from jobs.models import Job, User
-from runs import dead_letters, settle
-from runs.dead_letters import Differs, Group
+from runs import settle
 from runs.decisions import NoteMissing
+from runs.letters import groups as dead_letters
+from runs.letters.groups import Differs, Group
 from runs.models import Decision, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import State

@@ -11,8 +11,9 @@ from django.db import connection
 
 from jobs import editing
 from jobs.models import User
-from runs import by_hand, cancel, replay, review
+from runs import by_hand, cancel, review
 from runs.decisions import NoteMissing, Stale
+from runs.letters import replay
 from runs.models import Decision, IdempotencyKey, Run
 from runs.states import State
 from tests import make

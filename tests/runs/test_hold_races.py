@@ -15,9 +15,10 @@ from jobs import clock, holds
 from jobs.instants import canonical_instant
 from jobs.models import Due, Hold, Job, User
 from jobs.shards import COUNT
-from runs import claim, release, replay, review, settle, start
+from runs import claim, release, review, settle, start
 from runs.bounds import EVER
 from runs.holds import letting_go
+from runs.letters import replay
 from runs.models import Installation, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import ACTIVE, State

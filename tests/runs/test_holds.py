@@ -11,11 +11,12 @@ import pytest
 from jobs import clock, holds
 from jobs.models import Due, Hold, Job, JobVersion, User
 from jobs.shards import COUNT
-from runs import by_hand, claim, release, replay, rescue, review, settle, start
+from runs import by_hand, claim, release, rescue, review, settle, start
 from runs.backfills import backfill
 from runs.bounds import EVER
 from runs.decisions import Stale
 from runs.holds import letting_go
+from runs.letters import replay
 from runs.models import Attempt, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import State

@@ -11,7 +11,8 @@ import pytest
 from jobs import clock
 from jobs.instants import canonical_instant
 from jobs.models import Job, Team, User
-from runs import replay_batch, replaying
+from runs.letters import batch as replay_batch
+from runs.letters import replaying
 from runs.models import Replay, Run
 from runs.states import State
 from tests import make

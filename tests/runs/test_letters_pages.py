@@ -10,7 +10,9 @@ from django.db.models import F
 
 from jobs import clock
 from jobs.models import Job, Team, User
-from runs import letters_form, replay_batch, replaying
+from runs.letters import batch as replay_batch
+from runs.letters import forms as letters_form
+from runs.letters import replaying
 from runs.models import Decision, Replay, Run
 from runs.states import State
 from tests import make
@@ -64,7 +66,7 @@ def test_an_empty_list_says_whether_it_is_the_filters_doing(browser: Browser, jo
 
 
 def test_the_list_is_paged(browser: Browser, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.letters_views.SIZE", 2)
+    monkeypatch.setattr("runs.letters.views.SIZE", 2)
     for n, word in enumerate(("alpha", "beta", "gamma")):
         died(job, word, ago=60 - n)
     first = browser.get("/dead-letters/")
@@ -257,7 +259,7 @@ def test_a_group_leads_to_all_that_died_like_it(
 
 
 def test_the_items_are_paged(browser: Browser, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.letters_views.SIZE", 2)
+    monkeypatch.setattr("runs.letters.views.SIZE", 2)
     page = begun(browser, where)
     further = browser.get(page.all("a", rel="next")[0].attrs["href"])
     assert further.all("tr", id="item-3") and not further.all("tr", id="item-2")
@@ -267,7 +269,7 @@ def test_the_items_are_paged(browser: Browser, where: str, monkeypatch: pytest.M
 def test_a_group_is_paged(
     browser: Browser, runs: list[Run], where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runs.letters_views.SIZE", 2)
+    monkeypatch.setattr("runs.letters.views.SIZE", 2)
     page = browser.get(where)
     assert not page.all("tr", id=f"run-{runs[2].id}")
     newer = browser.get(where + page.all("a", rel="next")[0].attrs["href"])

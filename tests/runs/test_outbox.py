@@ -13,10 +13,11 @@ from django.test.utils import CaptureQueriesContext
 from jobs import clock
 from jobs.models import Hold, Job, Team
 from jobs.shards import COUNT
-from runs import claim, housekeeping, replay, rescue, settle, start, transitions
+from runs import claim, housekeeping, rescue, settle, start, transitions
 from runs.bounds import EVER
 from runs.channels import notify, outbox
 from runs.channels.messages import ALL, OF_INSTALLATION, OF_TEAM, Kind
+from runs.letters import replay
 from runs.models import Delivery, Installation, Message, Run
 from runs.outcomes import Effect, Outcome
 from runs.outcomes import Kind as OutcomeKind

@@ -11,7 +11,8 @@ import pytest
 
 from jobs import clock, editing
 from jobs.models import Job, User
-from runs import by_hand, cancel, release, replay, rescue, review, settle, start
+from runs import by_hand, cancel, release, rescue, review, settle, start
+from runs.letters import replay
 from runs.models import Attempt, Decision, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import State

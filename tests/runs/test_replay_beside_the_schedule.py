@@ -13,8 +13,9 @@ from django.db import connection
 from jobs import clock
 from jobs.models import Due, User
 from jobs.shards import COUNT
-from runs import claim, error_groups, release, replay, start
+from runs import claim, error_groups, release, start
 from runs.bounds import EVER
+from runs.letters import replay
 from runs.models import Attempt, Run
 from runs.states import State
 from tests import make

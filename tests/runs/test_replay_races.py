@@ -15,9 +15,12 @@ from django.db import connection
 
 from jobs import clock
 from jobs.models import Job, User
-from runs import dead_letters, replay, replay_batch, replaying, transitions
-from runs.dead_letters import Choice, Differs, Discarded
+from runs import transitions
 from runs.decisions import Stale
+from runs.letters import batch as replay_batch
+from runs.letters import groups as dead_letters
+from runs.letters import replay, replaying
+from runs.letters.groups import Choice, Differs, Discarded
 from runs.models import Decision, Replay, Run
 from runs.states import ACTIVE, State
 from tests import make

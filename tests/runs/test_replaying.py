@@ -12,8 +12,10 @@ from django.db.models import F
 
 from jobs import clock, editing, holds
 from jobs.models import Due, Job, User
-from runs import dead_letters, replay, replay_batch, replaying
-from runs.dead_letters import Choice, Differs
+from runs.letters import batch as replay_batch
+from runs.letters import groups as dead_letters
+from runs.letters import replay, replaying
+from runs.letters.groups import Choice, Differs
 from runs.models import Decision, Replay, ReplayItem, Run
 from runs.states import ACTIVE, State
 from tests import make

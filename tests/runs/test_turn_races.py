@@ -13,8 +13,9 @@ import pytest
 from jobs import clock, editing
 from jobs.models import Due, Job, User
 from jobs.shards import COUNT
-from runs import by_hand, cancel, claim, release, replay, review, settle, start
+from runs import by_hand, cancel, claim, release, review, settle, start
 from runs.bounds import EVER
+from runs.letters import replay
 from runs.models import Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.states import ACTIVE, State

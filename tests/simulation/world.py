@@ -18,10 +18,11 @@ from uuid import UUID
 from django.db import OperationalError
 
 from jobs.models import User
-from runs import claim, enqueue, execute, replay, rescue, review, settle
+from runs import claim, enqueue, execute, rescue, review, settle
 from runs.bounds import EVER
 from runs.decisions import Stale
 from runs.lease import Grant, Lease
+from runs.letters import replay
 from runs.models import Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.publishing.publisher import BrokerAway

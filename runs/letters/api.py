@@ -1,5 +1,5 @@
 """The API's doors to dead letters by group, and to their replays. The rules are in
-runs/dead_letters.py and runs/replay_batch.py."""
+groups.py and batch.py."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from jobs.asked_once import once
 from jobs.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
-from runs import api_shapes, dead_letters, letters_shapes, replay_batch
-from runs.dead_letters import MOST, Choice, Differs, Group
+from runs import api_shapes
 from runs.decide_door import runs_of
 from runs.decisions import NoteMissing
+from runs.letters import batch, groups, shapes
+from runs.letters.groups import MOST, Choice, Differs, Group
 from runs.models import Replay
 from runs.models.replay import MOST_PER_MINUTE
 from runs.states import State
@@ -44,8 +45,8 @@ class GroupsDoor(Door):
             rows = rows.filter(job_id=job_id)
         if (slug := asked.slug(request, "team")) is not None:
             rows = rows.filter(job__team__slug=slug)
-        found, following = paging.cut(request, dead_letters.groups(rows), dead_letters.ORDER)
-        shown = [letters_shapes.of_group(group) for group in dead_letters.told(found)]
+        found, following = paging.cut(request, groups.groups(rows), groups.ORDER)
+        shown = [shapes.of_group(group) for group in groups.told(found)]
         return Response({"results": shown, "next": following})
 
 
@@ -59,7 +60,7 @@ class GroupDoor(Door):
         rows = runs_of(request).select_related(None).only(*api_shapes.COLUMNS)
         dead = rows.filter(error_group=group.id, state=State.DEAD)
         answer = paging.page(request, dead, ("id",), api_shapes.of_run)
-        answer.data = {"group": letters_shapes.of_group(group), **answer.data}
+        answer.data = {"group": shapes.of_group(group), **answer.data}
         return answer
 
 
@@ -79,10 +80,10 @@ class ReplayGroupDoor(Door):
         pace, note = _per_minute(data), asked.text(data, "note")
         try_first = asked.flag(data, "try_first")
         if asked.flag(data, "dry_run"):
-            choice = dead_letters.choose(group.id, _run_ids(data))
-            return Response(letters_shapes.of_preview(dead_letters.look(choice), pace))
+            choice = groups.choose(group.id, _run_ids(data))
+            return Response(shapes.of_preview(groups.look(choice), pace))
         with _said(request):
-            found = replay_batch.begin(
+            found = batch.begin(
                 _choice(group, data),
                 by=access.person(request),
                 note=note,
@@ -90,7 +91,7 @@ class ReplayGroupDoor(Door):
                 try_first=try_first,
             )
         headers = {"Location": _address(request, found)}
-        return Response(letters_shapes.of_replay(found), status=201, headers=headers)
+        return Response(shapes.of_replay(found), status=201, headers=headers)
 
 
 class DiscardGroupDoor(Door):
@@ -102,7 +103,7 @@ class DiscardGroupDoor(Door):
         data = asked.members(request, ("note", *_CHOICE))
         note, by = asked.text(data, "note"), access.person(request)
         with _said(request):
-            done = dead_letters.discard(_choice(group, data), note=note, by=by)
+            done = groups.discard(_choice(group, data), note=note, by=by)
         return Response({"discarded": done.discarded, "passed_over": done.passed_over})
 
 
@@ -117,7 +118,7 @@ class ReplaysDoor(Door):
             rows = rows.filter(job_id=job_id)
         if (group_id := asked.identifier(request, "group")) is not None:
             rows = rows.filter(error_group=group_id)
-        return paging.page(request, rows, ("-id",), letters_shapes.of_replay)
+        return paging.page(request, rows, ("-id",), shapes.of_replay)
 
 
 class ReplayDoor(Door):
@@ -126,7 +127,7 @@ class ReplayDoor(Door):
     def get(self, request: Request, replay_id: UUID) -> Response:
         """The replay and how far it has come."""
         asked.parameters(request, ())
-        return Response(letters_shapes.of_replay(_replay(request, replay_id, Act.READ)))
+        return Response(shapes.of_replay(_replay(request, replay_id, Act.READ)))
 
 
 class ReplayItemsDoor(Door):
@@ -137,7 +138,7 @@ class ReplayItemsDoor(Door):
         asked.parameters(request, paging.PARAMETERS)
         items = _replay(request, replay_id, Act.READ).items.select_related("run")
         rows = items.defer("run__snapshot")
-        return paging.page(request, rows, ("place",), letters_shapes.of_item)
+        return paging.page(request, rows, ("place",), shapes.of_item)
 
 
 class SteerDoor(Door):
@@ -150,7 +151,7 @@ class SteerDoor(Door):
         asked.members(request, ())
         with _said(request):
             steer(found.id, by=access.person(request))
-        return Response(letters_shapes.of_replay(_replay(request, replay_id, Act.READ)))
+        return Response(shapes.of_replay(_replay(request, replay_id, Act.READ)))
 
 
 Steer = Callable[..., Replay]
@@ -163,7 +164,7 @@ def _choice(group: Group, data: dict[str, Any]) -> Choice:
     run_ids, expected = _run_ids(data), asked.whole_number(data, "expected", MOST)
     as_of, now = asked.instant(data, "as_of"), clock.now()
     if run_ids and expected is None and as_of is None:
-        return dead_letters.choose(group.id, run_ids)
+        return groups.choose(group.id, run_ids)
     if run_ids or expected is None:
         hint = "Give either `runs`, or `expected`: the number that a dry run or the group told."
         raise BadRequest(Problem("expected", "says how many you mean.", hint))
@@ -190,8 +191,8 @@ def _per_minute(data: dict[str, Any]) -> int:
 
 
 _AGAINST = (
-    *(replay_batch.AlreadyOpen, replay_batch.Over),
-    *(replay_batch.NotYours, replay_batch.NotApproved),
+    *(batch.AlreadyOpen, batch.Over),
+    *(batch.NotYours, batch.NotApproved),
 )
 
 
@@ -204,7 +205,7 @@ def _said(request: Request) -> Iterator[None]:
         raise BadRequest(Problem("note", str(error))) from None
     except Differs as found:
         raise Conflict(str(found), count=found.count, expected=found.expected) from None
-    except replay_batch.NothingDead as nothing:
+    except batch.NothingDead as nothing:
         raise Conflict(str(nothing), count=0) from None
     except _AGAINST as there:
         at = _address(request, there.replay)
@@ -212,7 +213,7 @@ def _said(request: Request) -> Iterator[None]:
 
 
 def _group(request: Request, group_id: UUID, act: Act) -> Group:
-    found = dead_letters.group(runs_of(request), group_id)
+    found = groups.group(runs_of(request), group_id)
     if found is None:
         raise Http404
     access.team(request, act)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.api_shapes import instant
-from runs import replay_batch
-from runs.dead_letters import Group, Preview
+from runs.letters import batch
+from runs.letters.groups import Group, Preview
 from runs.models import Replay, ReplayItem
 
 
@@ -57,7 +57,7 @@ def of_replay(found: Replay) -> dict[str, Any]:
         "replayed": found.replayed,
         "passed_over": found.passed,
         "left": found.left,
-        "runs": replay_batch.counts(found),
+        "runs": batch.counts(found),
         "by": found.by.get_username() if found.by else None,
         "approved_by": found.second.get_username() if found.second else None,
         "as_of": instant(found.as_of),

@@ -1,7 +1,7 @@
 """Many dead runs sent again, so many a minute: each the same run with the same key.
 
-`begin` stores which ones; any beat carries it on (runs/replaying.py) until it is paused, cancelled
-or done.
+`begin` stores which ones; any beat carries it on (replaying.py) until it is paused, cancelled or
+done.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from jobs import clock, editing, events
 from jobs.models import Job, User
 from runs import decisions, error_groups, subjects
-from runs.dead_letters import MOST, Choice
+from runs.letters.groups import MOST, Choice
 from runs.models import Replay, ReplayItem, Run
 from runs.models.replay import NOT_OVER, Going, Result
 from runs.states import State

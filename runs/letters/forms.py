@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from jobs.instants import canonical_instant, parse_instant
 from jobs.schedule_errors import ScheduleError
-from runs.dead_letters import MOST, Choice, Preview
+from runs.letters.groups import MOST, Choice, Preview
 from runs.models import Run
 from runs.models.replay import MOST_PER_MINUTE
 

@@ -19,11 +19,12 @@ from jobs.models import Team
 from jobs.page_door import acts, demand, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
-from runs import dead_letters, replay_batch
 from runs.dashboard import polling, refused
 from runs.dashboard.refused import Refused
-from runs.dead_letters import ORDER, Differs, Group, Preview
-from runs.letters_form import ChosenForm, DiscardForm, LetterFilter, ReplayForm
+from runs.letters import batch
+from runs.letters import groups as dead_letters
+from runs.letters.forms import ChosenForm, DiscardForm, LetterFilter, ReplayForm
+from runs.letters.groups import ORDER, Differs, Group, Preview
 from runs.models import Replay
 from runs.models.replay import NOT_OVER, Going, Result
 from runs.page_door import address, listed, runs_of
@@ -80,17 +81,17 @@ def replay_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
     if not form.is_valid():
         return _again(request, group, "runs/dead_replay.html", form)
     try:
-        found = replay_batch.begin(
+        found = batch.begin(
             form.choice,
             by=person(request),
             note=form.cleaned_data["note"],
             per_minute=form.cleaned_data["per_minute"],
             try_first=form.cleaned_data["try_first"],
         )
-    except (Differs, replay_batch.NothingDead) as changed:
+    except (Differs, batch.NothingDead) as changed:
         messages.error(request, str(changed))
         return redirect("dead-group", group.id)
-    except replay_batch.AlreadyOpen as there:
+    except batch.AlreadyOpen as there:
         messages.error(request, f"Nothing was begun. {there}")
         return redirect("replay", there.replay.id)
     except editing.Gone:
@@ -154,7 +155,7 @@ def replay_steer(
     found = _replay_for(request, replay_id, Act.OPERATE)
     try:
         steer(found.id, by=person(request))
-    except (replay_batch.Over, replay_batch.NotYours, replay_batch.NotApproved) as against:
+    except (batch.Over, batch.NotYours, batch.NotApproved) as against:
         messages.error(request, str(against))
     else:
         messages.success(request, done)
@@ -236,7 +237,7 @@ def _chosen_page(
         "form": form,
         "seen": seen,
         "open": Replay.objects.filter(error_group=group.id, state__in=NOT_OVER).first(),
-        "two": replay_batch.wants_second(group.job, seen.count),
+        "two": batch.wants_second(group.job, seen.count),
     }
     return render(request, template, context, status=status)
 
@@ -257,7 +258,7 @@ def _replay_for(request: HttpRequest, replay_id: UUID, act: Act = Act.READ) -> R
 
 
 def _progress(request: HttpRequest, found: Replay) -> dict[str, Any]:
-    counts = replay_batch.counts(found)
+    counts = batch.counts(found)
     place = request.GET.get("after", "")
     after = int(place) if place.isascii() and place.isdecimal() and len(place) < 9 else 0
     rows = found.items.filter(place__gt=after).select_related("run").defer("run__snapshot")

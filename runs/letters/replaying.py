@@ -19,11 +19,11 @@ from django.db.models.functions import Now
 from jobs import clock, holds
 from jobs.models import Due, Job
 from runs import decisions, overlap, release, standing, transitions
-from runs.dead_letters import BATCH, record
+from runs.letters.batch import told
+from runs.letters.groups import BATCH, record
 from runs.models import Decision, Replay, ReplayItem, Run
 from runs.models.replay import Going, Result
 from runs.overlap import Standing
-from runs.replay_batch import told
 from runs.states import UNDER_WAY, State
 
 _SAVED_UP = timedelta(seconds=2)  # of its pace, at most, is made up for when a beat comes late

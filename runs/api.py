@@ -15,9 +15,12 @@ from jobs.asked_once import once
 from jobs.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
-from runs import api_shapes, approvals, by_hand, cancel, review, review_shapes
+from runs import api_shapes, by_hand, cancel
 from runs.decide_door import address, conflict, deciding, run_of
 from runs.letters import replay
+from runs.review import approvals
+from runs.review import deciding as review
+from runs.review import shapes as review_shapes
 from runs.states import State
 
 

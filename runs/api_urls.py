@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from runs import api, keys_api, reports_api, review_api
+from runs import api, keys_api, reports_api
 from runs.audits import api as audit_api
 from runs.backfills import api as backfill_api
 from runs.channels import api as channels_api
@@ -21,6 +21,7 @@ from runs.holds import api as holds_api
 from runs.letters import api as letters_api
 from runs.letters import batch as replay_batch
 from runs.receipts import api as receipts_api
+from runs.review import api as review_api
 from runs.trials import api as trials_api
 
 urlpatterns = [

@@ -17,13 +17,13 @@ from jobs.api_shapes import instant
 from jobs.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
-from runs import review_shapes
-from runs.approvals import AskedAlready, NotYours, Over
 from runs.by_hand import Busy, HasRun
 from runs.decisions import NoteMissing, Stale
 from runs.models import Run
-from runs.review_claims import Claimed
-from runs.run_again import Happened, NotYetSettled
+from runs.review import shapes as review_shapes
+from runs.review.approvals import AskedAlready, NotYours, Over
+from runs.review.claims import Claimed
+from runs.review.run_again import Happened, NotYetSettled
 
 
 def runs_of(request: Request) -> QuerySet[Run]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from runs import action_views, review_views, views
+from runs import action_views, views
 from runs.audits import views as audit_views
 from runs.backfills import views as backfill_views
 from runs.channels import views as channel_views
@@ -22,6 +22,7 @@ from runs.holds import views as hold_views
 from runs.letters import batch as replay_batch
 from runs.letters import views as letters_views
 from runs.receipts import views as receipt_views
+from runs.review import views as review_views
 from runs.trials import views as trial_views
 
 

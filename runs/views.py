@@ -13,12 +13,14 @@ from jobs import clock
 from jobs.page_door import acts, job_for, page
 from jobs.roles import Act
 from jobs.targets import TargetError, load, masked
-from runs import review_queue, review_shown, run_again, story
+from runs import story
 from runs.dashboard import polling, run_facts
 from runs.forms import NoteForm
 from runs.models import Run
 from runs.page_door import listed, run_for
-from runs.review_forms import DecisionForm
+from runs.review import queue, run_again
+from runs.review import shown as review_shown
+from runs.review.forms import DecisionForm
 from runs.states import TAKEN_BACK_FROM, UNDER_WAY, State
 
 RECENT = 10  # runs on a job's page
@@ -92,7 +94,7 @@ def review_context(request: HttpRequest, run: Run, form: NoteForm | None) -> dic
         "run": run,
         "job": run.job,
         "target": _target(run.snapshot),
-        "evidence": review_queue.evidence(run) if in_review else None,
+        "evidence": queue.evidence(run) if in_review else None,
         "news": review_shown.news(request, run, beside=False) if in_review else None,
         "risk": run_again.RISK,
         "form": _form(run, form),

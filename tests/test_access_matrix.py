@@ -13,8 +13,9 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from jobs import calendar_content, calendar_editing, holds
 from jobs.models import CalendarVersion, Hold, Job, Membership, Team
 from jobs.roles import Role
-from runs import approvals, idempotency, steps
+from runs import idempotency, steps
 from runs.models import Approval, Backfill, Channel, Replay, Run, SavedView, Trial
+from runs.review import approvals
 from runs.states import State
 from tests import make
 from tests.api import Api

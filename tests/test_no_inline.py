@@ -13,10 +13,10 @@ from django.test import Client
 
 from jobs import clock, editing, holds
 from jobs.models import Hold, Job, Team
-from runs import review
 from runs.letters import batch as replay_batch
 from runs.letters import groups as dead_letters
 from runs.models import Attempt, Replay, Run
+from runs.review import deciding
 from runs.states import State
 from tests import make
 
@@ -152,7 +152,7 @@ def everywhere(team: Team, text: str) -> tuple[Job, Run]:
         answer={"headers": {text: text}, "body": text},
         late={"reason": text},
     )
-    review.decide(run.id, "close", token=1, note=text, by=user)
+    deciding.decide(run.id, "close", token=1, note=text, by=user)
     make.run(job, State.REVIEW, reason=text)
     Run.objects.filter(hold__isnull=False).delete()
     for open_hold in Hold.objects.filter(ended_at=None):

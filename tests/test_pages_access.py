@@ -12,9 +12,9 @@ from django.urls import URLPattern
 from jobs import calendar_content, calendar_editing, holds, tokens
 from jobs import urls as jobs_urls
 from jobs.models import Hold, Job, Token, User
-from runs import approvals
 from runs import urls as runs_urls
 from runs.models import Approval, Backfill, Channel, Replay, Run
+from runs.review import approvals
 from runs.states import State
 from tests import make
 

@@ -48,7 +48,7 @@ class Team(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
-    # Some acts of one person wait for a second one (runs/approvals.py).
+    # Some acts of one person wait for a second one (runs/review/approvals.py).
     two_pairs_of_eyes = models.BooleanField(
         default=False,
         help_text="A run again under a new key, and the replay of many, wait for a second person.",

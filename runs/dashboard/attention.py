@@ -13,11 +13,11 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from runs import review_queue
 from runs.dashboard import attention_rows
 from runs.dashboard.attention_rows import Named, Row
 from runs.letters import groups as dead_letters
 from runs.models import Run
+from runs.review import queue
 from runs.states import State
 
 EACH = 5  # lines of a kind
@@ -58,7 +58,7 @@ def lines(teams: Collection[UUID], now: datetime) -> list[Line]:
 def _most_urgent(teams: Collection[UUID]) -> dict[UUID, datetime | None]:
     """Runs in review, and until when each should be decided."""
     waiting = Run.objects.filter(state=State.REVIEW, job__team__in=teams)
-    found = review_queue.most_urgent(waiting).values_list("id", "decide_before")
+    found = queue.most_urgent(waiting).values_list("id", "decide_before")
     return dict(found[:EACH])
 
 

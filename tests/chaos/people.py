@@ -68,8 +68,9 @@ def _work(stage: Stage, who: object, done: threading.Event) -> None:
 
 
 def _decide(run_id: object, what: str, attempt: int, who: object) -> None:
-    from runs import review, run_again
     from runs.letters import replay
+    from runs.review import deciding as review
+    from runs.review import run_again
 
     given = {"token": attempt, "note": "As the seed says.", "by": who}
     with suppress(review.Stale, run_again.NotYetSettled):  # the other one was first; too early

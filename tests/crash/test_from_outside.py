@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from jobs.models import Job
-from runs import review
 from runs.models import Run
+from runs.review import deciding
 from runs.states import State
 from tests import make
 from tests.crash import stage
@@ -122,6 +122,6 @@ def test_a_decision_is_carried_out_once_whoever_dies_after_it_c27(
 
 
 def _decide(run: Run, by: Any, die: bool) -> None:
-    review.decide(run.id, "run_again", token=1, note="nothing was sent", by=by)
+    deciding.decide(run.id, "run_again", token=1, note="nothing was sent", by=by)
     if die:
         os.kill(os.getpid(), signal.SIGKILL)

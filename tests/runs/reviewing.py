@@ -8,9 +8,9 @@ from uuid import uuid4
 
 from jobs import clock
 from jobs.models import Job, Team, User
-from runs import review
 from runs.models import Attempt, Run
 from runs.outcomes import Kind
+from runs.review import deciding
 from runs.states import State
 from tests import make
 
@@ -36,8 +36,8 @@ def attempt(run: Run, *, started: timedelta, **more: Any) -> Attempt:
     )
 
 
-def decide(run: Run, choice: review.Choice, by: User, **more: Any) -> Run:
-    return review.decide(run.id, choice, token=None, note="Looked.", by=by, **more)
+def decide(run: Run, choice: deciding.Choice, by: User, **more: Any) -> Run:
+    return deciding.decide(run.id, choice, token=None, note="Looked.", by=by, **more)
 
 
 def since(moment: datetime | None) -> float:

@@ -9,9 +9,9 @@ import pytest
 
 from jobs import clock
 from jobs.models import Team, User
-from runs import approvals, review_claims
 from runs.decisions import NoteMissing, Stale
 from runs.models import Approval, Decision, Run
+from runs.review import approvals, claims
 from tests import make
 from tests.runs.reviewing import decide, job_with, waits
 
@@ -37,9 +37,9 @@ def ask(run: Run, by: User, **more: Any) -> Approval:
 def test_a_critical_run_goes_again_when_a_second_person_approves(
     critical: Run, operator: User, colleague: User
 ) -> None:
-    review_claims.take(critical.id, by=operator)
+    claims.take(critical.id, by=operator)
     approval = ask(critical, operator)
-    assert review_claims.of(critical.id) is None, "the second person may look as well"
+    assert claims.of(critical.id) is None, "the second person may look as well"
     critical.refresh_from_db()
     assert (critical.state, Decision.objects.count()) == ("REVIEW", 0)
     with pytest.raises(approvals.NotYours):

@@ -14,11 +14,12 @@ from jobs import clock, editing
 from jobs.definitions import DefinitionError
 from jobs.editing import Pause
 from jobs.models import Due, Job, JobVersion, User
-from runs import cancel, idempotency, review, settle, start
+from runs import cancel, idempotency, settle, start
 from runs.backfills import backfill, span
 from runs.backfills.span import MOST, Range
 from runs.models import Backfill, Run, Tombstone
 from runs.outcomes import Effect, Kind, Outcome
+from runs.review import deciding
 from runs.states import UNDER_WAY, State
 from tests import make
 from tests.runs.histories import MINUTE, aged, edited, fired, minutely, noon, skipped
@@ -286,7 +287,7 @@ def test_it_stands_behind_an_earlier_review_and_goes_on_when_it_is_decided(
     of.refresh_from_db()
     assert "is decided" in of.reason
     run = Run.objects.get(backfill=of)
-    review.decide(run.id, "close", token=1, note="Seen.", by=operator)
+    deciding.decide(run.id, "close", token=1, note="Seen.", by=operator)
     assert backfill.advance_all().moments == 1
 
 

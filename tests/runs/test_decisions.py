@@ -11,10 +11,11 @@ from django.db import connection
 
 from jobs import editing
 from jobs.models import User
-from runs import by_hand, cancel, review
+from runs import by_hand, cancel
 from runs.decisions import NoteMissing, Stale
 from runs.letters import replay
 from runs.models import Decision, IdempotencyKey, Run
+from runs.review import deciding
 from runs.states import State
 from tests import make
 
@@ -44,7 +45,7 @@ def test_a_decision_moves_the_run_and_is_recorded(
     operator: User, choice: Choice, state: str
 ) -> None:
     rested = in_review(failures=3)
-    decided = review.decide(rested.id, choice, token=1, note=" seen in the ledger ", by=operator)
+    decided = deciding.decide(rested.id, choice, token=1, note=" seen in the ledger ", by=operator)
     assert decided.state == state
     assert (decided.finished_at is None) == (state == "CLAIMED")
     row = Decision.objects.get()
@@ -54,14 +55,14 @@ def test_a_decision_moves_the_run_and_is_recorded(
 
 def test_run_again_is_the_same_run_with_the_same_key_and_fresh_attempts(operator: User) -> None:
     rested = in_review(failures=3)
-    again = review.decide(rested.id, "run_again", token=None, note="it did not", by=operator)
+    again = deciding.decide(rested.id, "run_again", token=None, note="it did not", by=operator)
     assert (again.key, again.attempt, again.failures) == (rested.key, 1, 0)
     assert again.send_at is not None
 
 
 def test_what_happened_settles_the_key(operator: User) -> None:
     rested = in_review()
-    review.decide(rested.id, "happened", token=None, note="seen", by=operator)
+    deciding.decide(rested.id, "happened", token=None, note="seen", by=operator)
     assert IdempotencyKey.objects.get(key=rested.key).state == "done"
 
 
@@ -69,7 +70,7 @@ def test_what_happened_settles_the_key(operator: User) -> None:
 def test_a_decision_needs_a_note(operator: User, note: str) -> None:
     rested = in_review()
     with pytest.raises(NoteMissing):
-        review.decide(rested.id, "close", token=None, note=note, by=operator)
+        deciding.decide(rested.id, "close", token=None, note=note, by=operator)
     rested.refresh_from_db()
     assert rested.state == "REVIEW"
 
@@ -79,7 +80,7 @@ def test_a_decision_about_an_attempt_that_is_over_is_told_the_one_there_is(
 ) -> None:
     rested = in_review(attempt=3)
     with pytest.raises(Stale, match=r"^The run is at attempt 3 by now\.$"):
-        review.decide(rested.id, "close", token=2, note="late", by=operator)
+        deciding.decide(rested.id, "close", token=2, note="late", by=operator)
 
 
 @pytest.mark.parametrize(
@@ -88,23 +89,23 @@ def test_a_decision_about_an_attempt_that_is_over_is_told_the_one_there_is(
 )
 def test_who_was_faster_is_told_in_words(operator: User, choice: Choice, said: str) -> None:
     rested = in_review()
-    review.decide(rested.id, choice, token=1, note="looked", by=operator)
+    deciding.decide(rested.id, choice, token=1, note="looked", by=operator)
     with pytest.raises(Stale, match=rf"operator decided “{said}” at 20..-.*Z\."):
-        review.decide(rested.id, "close", token=1, note="twice", by=operator)
+        deciding.decide(rested.id, "close", token=1, note="twice", by=operator)
 
 
 def test_a_stale_decision_is_told_who_was_faster(operator: User) -> None:
     rested = in_review()
-    review.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
+    deciding.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
     with pytest.raises(Stale, match=r"CLAIMED by now\. operator decided “run it again”"):
-        review.decide(rested.id, "close", token=1, note="twice", by=operator)
+        deciding.decide(rested.id, "close", token=1, note="twice", by=operator)
 
 
 def test_a_decision_on_an_older_attempt_is_stale(operator: User) -> None:
     rested = in_review()
     Run.objects.filter(id=rested.id).update(attempt=2)
     with pytest.raises(Stale):
-        review.decide(rested.id, "run_again", token=1, note="old page", by=operator)
+        deciding.decide(rested.id, "run_again", token=1, note="old page", by=operator)
 
 
 def test_a_replay_is_the_same_run_with_the_same_key(operator: User) -> None:
@@ -152,7 +153,7 @@ def test_of_two_clicks_at_once_one_wins(arrow: str) -> None:
     state = {"decide": State.REVIEW, "replay": State.DEAD, "cancel": State.ENQUEUED}[arrow]
     rested = run(state, idempotent=arrow != "decide")
     clicks: dict[str, Callable[[], Run]] = {
-        "decide": lambda: review.decide(rested.id, "run_again", token=1, note="x", by=operator),
+        "decide": lambda: deciding.decide(rested.id, "run_again", token=1, note="x", by=operator),
         "replay": lambda: replay.replay(rested.id, token=None, note="", by=operator),
         "cancel": lambda: cancel.cancel(rested.id, by=operator),
     }

@@ -15,12 +15,13 @@ from jobs import clock, holds
 from jobs.instants import canonical_instant
 from jobs.models import Due, Hold, Job, User
 from jobs.shards import COUNT
-from runs import claim, release, review, settle, start
+from runs import claim, release, settle, start
 from runs.bounds import EVER
 from runs.holds import letting_go
 from runs.letters import replay
 from runs.models import Installation, Run
 from runs.outcomes import Effect, Kind, Outcome
+from runs.review import deciding
 from runs.states import ACTIVE, State
 from runs.witness import Witness
 from tests import make
@@ -217,7 +218,7 @@ def test_a_replay_and_a_decision_as_a_hold_begins_do_not_start_under_it(operator
         calls: list[Any] = [
             begin,
             partial(replay.replay, dead.id, token=None, note="", by=operator),
-            partial(review.decide, rested.id, "run_again", token=1, note="no", by=operator),
+            partial(deciding.decide, rested.id, "run_again", token=1, note="no", by=operator),
         ]
         outcomes = at_once(*calls)
         assert failures(outcomes) == []

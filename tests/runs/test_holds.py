@@ -11,7 +11,7 @@ import pytest
 from jobs import clock, holds
 from jobs.models import Due, Hold, Job, JobVersion, User
 from jobs.shards import COUNT
-from runs import by_hand, claim, release, rescue, review, settle, start
+from runs import by_hand, claim, release, rescue, settle, start
 from runs.backfills import backfill
 from runs.bounds import EVER
 from runs.decisions import Stale
@@ -19,6 +19,7 @@ from runs.holds import letting_go
 from runs.letters import replay
 from runs.models import Attempt, Run
 from runs.outcomes import Effect, Kind, Outcome
+from runs.review import deciding
 from runs.states import State
 from tests import make
 from tests.runs import histories
@@ -237,7 +238,7 @@ def test_a_replay_and_a_run_again_wait_for_the_hold(operator: User) -> None:
     rested = make.run(make.job(make.team(), name="b", idempotent=False), State.REVIEW)
     held = hold()
     replay.replay(dead.id, token=None, note="", by=operator)
-    review.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
+    deciding.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
     assert [(state(run), run.hold_id) for run in (dead, rested)] == [("WAITING", held.id)] * 2
     holds.end(held.id, by=operator)
     letting_go.due()

@@ -11,8 +11,8 @@ import pytest
 
 from jobs import clock, task_registry
 from jobs.models import Team, User
-from runs import probe, review_queue, run_again
 from runs.models import Attempt, ProbeAnswer, Run
+from runs.review import probe, queue, run_again
 from tests.runs.loopback import Loopback
 from tests.runs.reviewing import attempt, decide, job_with, since, waits
 
@@ -152,7 +152,7 @@ def test_run_again_is_locked_while_the_call_could_be_under_way(
 def test_without_a_probe_the_person_is_told_and_decides(team: Team, operator: User) -> None:
     run = waits(team)
     attempt(run, started=timedelta(seconds=100))
-    found = review_queue.evidence(run)
+    found = queue.evidence(run)
     assert found.locked_until is None
     assert found.under_way_until is not None and found.under_way_until > clock.now()
     assert decide(run, "run_again", operator).state == "CLAIMED"

@@ -16,12 +16,13 @@ from django.core.management import CommandError, call_command
 
 from jobs import clock
 from jobs.models import Job, Team, User
-from runs import by_hand, claim, enqueue, replica, review, settle, start
+from runs import by_hand, claim, enqueue, replica, settle, start
 from runs.bounds import EVER
 from runs.models import ReceiptKey, Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.receipts import keys as receipt_keys
 from runs.receipts import receipt
+from runs.review import deciding
 from tests import make
 from tests.api import Api
 from tests.pages import Browser
@@ -49,7 +50,7 @@ def run(job: Job, operator: User) -> Run:
     run = Run.objects.get()
     start.run(run.id, worker="worker@host")
     settle.attempt(run.id, 1, Outcome(Kind.UNKNOWN, Effect.MAYBE, "No answer came."))
-    return review.decide(run.id, "happened", token=1, note="It is in the ledger.", by=operator)
+    return deciding.decide(run.id, "happened", token=1, note="It is in the ledger.", by=operator)
 
 
 def of(run: Run) -> dict[str, Any]:

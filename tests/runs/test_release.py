@@ -11,10 +11,11 @@ import pytest
 
 from jobs import clock, editing
 from jobs.models import Job, User
-from runs import by_hand, cancel, release, rescue, review, settle, start
+from runs import by_hand, cancel, release, rescue, settle, start
 from runs.letters import replay
 from runs.models import Attempt, Decision, Run
 from runs.outcomes import Effect, Kind, Outcome
+from runs.review import deciding
 from runs.states import State
 from tests import make
 
@@ -114,14 +115,14 @@ def test_a_decision_releases_the_next_and_under_allow_each(
     operator: User, choice: Any, overlap: str, released: int
 ) -> None:
     rested, waiting = blocked(overlap)
-    review.decide(rested.id, choice, token=1, note="seen", by=operator)
+    deciding.decide(rested.id, choice, token=1, note="seen", by=operator)
     assert [state(each) for each in waiting].count("CLAIMED") == released
     assert state(waiting[1]) == "CLAIMED"  # the older moment
 
 
 def test_run_again_goes_before_what_waits_behind_it(operator: User) -> None:
     rested, waiting = blocked("queue")
-    review.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
+    deciding.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
     assert state(rested) == "CLAIMED"
     assert {state(each) for each in waiting} == {"WAITING"}
     assert {each.blocked_by for each in waiting} == {rested.id}
@@ -164,11 +165,11 @@ def test_a_run_again_waits_for_an_active_run_and_behind_an_earlier_review(
     of = job(idempotent=False, block_on_review=True)
     earlier, again = run(of, State.REVIEW, 0), run(of, State.REVIEW, 1)
     active = run(of, State.RUNNING, 2)
-    review.decide(again.id, "run_again", token=1, note="it did not", by=operator)
+    deciding.decide(again.id, "run_again", token=1, note="it did not", by=operator)
     assert (state(again), again.blocked_by) == ("WAITING", earlier.id)
     settle.attempt(active.id, 1, DONE)
     assert state(again) == "WAITING"
-    review.decide(earlier.id, "close", token=1, note="seen", by=operator)
+    deciding.decide(earlier.id, "close", token=1, note="seen", by=operator)
     assert state(again) == "CLAIMED"
 
 
@@ -181,7 +182,7 @@ def test_a_run_again_that_is_taken_back_before_it_starts_is_in_review_again(
     if waits:
         run(of, State.RUNNING, 1)
     for _ in range(2):  # a second time as well: a decision is not used up
-        review.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
+        deciding.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
         assert state(rested) == ("WAITING" if waits else "CLAIMED")
         cancel.cancel(rested.id, by=operator, note="wrong one")
         assert (state(rested), rested.review_class) == ("REVIEW", "failed")
@@ -191,7 +192,7 @@ def test_a_run_again_that_is_taken_back_before_it_starts_is_in_review_again(
 
 def test_run_again_withdraws_the_request_to_stop(operator: User) -> None:
     rested = run(job(idempotent=False), State.REVIEW, 0, stop_asked_at=clock.now())
-    review.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
+    deciding.decide(rested.id, "run_again", token=1, note="it did not", by=operator)
     assert state(rested) == "CLAIMED"
     assert rested.stop_asked_at is None
     assert start.run(rested.id, worker="w") is not None

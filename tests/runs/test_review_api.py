@@ -12,8 +12,8 @@ import pytest
 from jobs import clock
 from jobs.instants import canonical_instant
 from jobs.models import Team, User
-from runs import review, review_claims
 from runs.models import Approval, Decision, Run
+from runs.review import claims, deciding
 from runs.states import ReviewClass
 from tests import make
 from tests.api import Api
@@ -57,7 +57,7 @@ def test_the_queue_is_paged_in_its_order(api: Api, team: Team) -> None:
 
 def test_the_queue_is_narrowed(api: Api, team: Team, operator: User) -> None:
     mine, other = waits(team), unsent(team)
-    review_claims.take(mine.id, by=operator)
+    claims.take(mine.id, by=operator)
 
     def ids(query: str) -> list[str]:
         return [row["id"] for row in api.get(f"review/?{query}").body["results"]]
@@ -81,7 +81,7 @@ def test_one_is_told_with_all_that_is_known(api: Api, team: Team, operator: User
     decide(waits(team, job=job), "close", operator)
     run = waits(team, job=job)
     attempt(run, started=timedelta(), answer={"phase": "sending", "bytes_sent": 7}, late={"k": 1})
-    review_claims.take(run.id, by=operator)
+    claims.take(run.id, by=operator)
     decide(run, "escalate", operator)
     told = api.get(f"review/{run.id}/").body["review"]
     assert (told["phase"], told["bytes_sent"], told["runbook"]) == ("sending", 7, "Ask the ledger.")
@@ -253,4 +253,4 @@ def test_a_filter_without_what_was_seen_is_refused(api: Api, team: Team, missing
 def test_no_run_of_another_team_is_among_many(api: Api, team: Team) -> None:
     theirs = unsent(make.team("elsewhere"))
     assert api.post("review/bulk/", {**SAID, "runs": [str(theirs.id)]}).fields == ["runs"]
-    assert review.CHOICES == ("happened", "run_again", "close", "escalate")
+    assert deciding.CHOICES == ("happened", "run_again", "close", "escalate")

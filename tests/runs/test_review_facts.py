@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from runs import review_facts
 from runs.outcomes import Kind
-from runs.review_facts import Phase, Seen, Tried
+from runs.review import facts
+from runs.review.facts import Phase, Seen, Tried
 
 START = datetime(2026, 11, 29, 18, tzinfo=UTC)
 TIMEOUT = 30.0
@@ -51,9 +51,9 @@ BROKEN = {"phase": "waiting", "bytes_sent": 412}
     ],
 )
 def test_how_far_it_came(attempt: Tried, phase: Phase, sent: int | None) -> None:
-    assert review_facts.phase(attempt) is phase
-    assert review_facts.bytes_sent(attempt) == sent
-    assert review_facts.PHASE_WORDS[phase]
+    assert facts.phase(attempt) is phase
+    assert facts.bytes_sent(attempt) == sent
+    assert facts.PHASE_WORDS[phase]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_how_far_it_came(attempt: Tried, phase: Phase, sent: int | None) -> None
     ],
 )
 def test_until_when_its_effect_could_be_under_way(attempt: Tried, until: datetime | None) -> None:
-    assert review_facts.under_way_until(attempt, TIMEOUT) == until
+    assert facts.under_way_until(attempt, TIMEOUT) == until
 
 
 DOUBT = "Whether the target acted."
@@ -101,6 +101,6 @@ DOUBT = "Whether the target acted."
     ],
 )
 def test_what_nobody_knows(seen: Seen, asked: list[str]) -> None:
-    found = review_facts.open_questions(seen)
+    found = facts.open_questions(seen)
     assert len(found) == len(asked)
     assert all(said.startswith(begins) for said, begins in zip(found, asked, strict=True))

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from jobs.models import Team, User
-from runs import approvals, review_claims
 from runs.models import Approval, Decision, ReviewClaim, Run
+from runs.review import approvals, claims
 from runs.states import ReviewClass, State
 from tests import make
 from tests.pages import Browser, Page
@@ -45,7 +45,7 @@ def test_the_queue_says_what_is_overdue_and_whose_it_is(
 ) -> None:
     plain = waits(team, since=timedelta(hours=5))
     overdue = waits(team, job=job_with(team, decide_by=60), since=timedelta(hours=1))
-    review_claims.take(overdue.id, by=colleague)
+    claims.take(overdue.id, by=colleague)
     decide(plain, "escalate", operator)
     page = browser.get("/review/")
     assert shown(page) == [str(overdue.id), str(plain.id)]
@@ -135,7 +135,7 @@ def test_an_open_page_is_told_who_was_faster(
     assert (
         browser.client.get(news["hx-get"], headers={"HX-PTag": news["data-tag"]}).status_code == 304
     )
-    review_claims.take(run.id, by=colleague)
+    claims.take(run.id, by=colleague)
     assert "taken by colleague" in browser.get(news["hx-get"]).words
     attempt(run, started=timedelta(seconds=9), late={"reason": "It was done."})
     assert "Something has come back meanwhile" in browser.get(news["hx-get"]).words
@@ -322,7 +322,7 @@ def test_many_are_decided_and_each_ones_result_is_told(
     page = browser.get("/review/many/")
     assert set(shown(page)) == {str(run.id) for run in (first, second, third)}
     assert all("checked" in box.attrs for box in page.all("input", name="runs"))
-    review_claims.take(second.id, by=colleague)
+    claims.take(second.id, by=colleague)
     fields = {"decision": "close", "note": "The network was away.", "runs": str(first.id)}
     assert "1 of 1 decided" in browser.send("/review/many/", fields).words
     taken = browser.send("/review/many/", {**fields, "runs": str(second.id)})
@@ -355,7 +355,7 @@ def test_half_a_decision_about_many_is_none(
 def test_more_than_fifty_are_typed(
     browser: Browser, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runs.review_forms.TYPED_ABOVE", 0)
+    monkeypatch.setattr("runs.review.forms.TYPED_ABOVE", 0)
     fields = {"decision": "close", "note": "n", "runs": str(unsent(team).id)}
     page = browser.send("/review/many/", fields)
     assert "1 are ticked. Type this number" in page.words

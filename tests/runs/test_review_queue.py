@@ -9,9 +9,11 @@ import pytest
 
 from jobs import clock
 from jobs.models import Team, User
-from runs import review_bulk, review_claims, review_queue
 from runs.decisions import NoteMissing
 from runs.models import ReviewClaim, Run
+from runs.review import bulk as review_bulk
+from runs.review import claims
+from runs.review import queue as review_queue
 from runs.states import ReviewClass
 from tests import make
 from tests.runs.reviewing import attempt, decide, job_with, waits
@@ -50,8 +52,8 @@ def test_it_is_narrowed_by_class_and_by_whose_it_is(
 ) -> None:
     mine, theirs, free = (waits(team, since=timedelta(hours=9 - n)) for n in range(3))
     missed = waits(team, review_class=ReviewClass.MISSED)
-    review_claims.take(mine.id, by=operator)
-    review_claims.take(theirs.id, by=colleague)
+    claims.take(mine.id, by=operator)
+    claims.take(theirs.id, by=colleague)
     assert queue(operator, whose="mine") == [mine]
     assert queue(operator, whose="others") == [theirs]
     assert queue(operator, whose="nobody") == [free, missed]
@@ -93,7 +95,7 @@ def test_of_many_each_is_decided_where_nothing_was_sent(
     critical = unsent(team, job=job_with(team, critical=True))
     gone = unsent(team)
     decide(gone, "close", operator)
-    review_claims.take(taken.id, by=colleague)
+    claims.take(taken.id, by=colleague)
     ids = [run.id for run in (plain, taken, unknown, maybe, critical, gone, plain)]
     results = review_bulk.decide(ids, "run_again", note="The network is back.", by=operator)
     assert [(result.decided, result.state) for result in results] == [

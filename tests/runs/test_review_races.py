@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from jobs.models import Job, Team, User
-from runs import approvals, review, review_claims, self_pause
+from runs import self_pause
 from runs.models import Approval, Decision, ReviewClaim
+from runs.review import approvals, claims, deciding
 from runs.states import State
 from tests import make
 from tests.races import ROUNDS, at_once
@@ -23,9 +24,9 @@ def colleague(team: Team) -> User:
     return make.operator(team, "colleague")
 
 
-def decide(run_id: Any, choice: review.Choice, by: User) -> str:
+def decide(run_id: Any, choice: deciding.Choice, by: User) -> str:
     """One click."""
-    return review.decide(run_id, choice, token=1, note="Looked.", by=by).state
+    return deciding.decide(run_id, choice, token=1, note="Looked.", by=by).state
 
 
 def told(outcomes: list[Any]) -> list[str]:
@@ -40,7 +41,7 @@ def test_a_double_click_decides_once(team: Team, operator: User) -> None:
         click = partial(decide, run.id, "run_again", operator)
         outcomes = at_once(click, click)
         assert told(outcomes) == ["CLAIMED", "Stale"]
-        lost = next(one for one in outcomes if isinstance(one, review.Stale))
+        lost = next(one for one in outcomes if isinstance(one, deciding.Stale))
         assert "operator decided “run it again”" in str(lost)
         assert Decision.objects.filter(run=run).count() == 1
 
@@ -67,15 +68,15 @@ def test_a_claim_against_a_decision(team: Team, operator: User, colleague: User)
     for _ in range(ROUNDS):
         run = waits(team, job=job)
         taken, decided = at_once(
-            partial(review_claims.take, run.id, by=operator),
+            partial(claims.take, run.id, by=operator),
             partial(decide, run.id, "close", colleague),
         )
         run.refresh_from_db()
         if isinstance(taken, ReviewClaim):
-            assert isinstance(decided, review_claims.Claimed)
+            assert isinstance(decided, claims.Claimed)
             assert run.state == State.REVIEW
         else:
-            assert (type(taken), decided, run.state) == (review.Stale, "CLOSED", "CLOSED")
+            assert (type(taken), decided, run.state) == (deciding.Stale, "CLOSED", "CLOSED")
             assert not ReviewClaim.objects.filter(run=run).exists()
 
 
@@ -84,8 +85,8 @@ def test_two_people_take_it_and_one_has_it(team: Team, operator: User, colleague
     for _ in range(ROUNDS):
         run = waits(team, job=job)
         outcomes = at_once(
-            partial(review_claims.take, run.id, by=operator),
-            partial(review_claims.take, run.id, by=colleague),
+            partial(claims.take, run.id, by=operator),
+            partial(claims.take, run.id, by=colleague),
         )
         assert sorted(type(one).__name__ for one in outcomes) == ["Claimed", "ReviewClaim"]
 

@@ -9,17 +9,11 @@ from django.db import IntegrityError, transaction
 
 from jobs import clock, editing
 from jobs.models import JobVersion, Team, User
-from runs import (
-    cancel,
-    idempotency,
-    review,
-    review_claims,
-    run_again,
-    self_pause,
-)
+from runs import cancel, idempotency, self_pause
 from runs.decisions import Stale
 from runs.models import Decision, Message, ReviewClaim, Run
-from runs.review_claims import Claimed
+from runs.review import claims, deciding, run_again
+from runs.review.claims import Claimed
 from runs.states import State
 from tests import make
 from tests.runs.reviewing import decide, job_with, since, waits
@@ -54,13 +48,13 @@ def test_who_takes_a_run_has_it_for_a_quarter_of_an_hour(
     team: Team, operator: User, colleague: User
 ) -> None:
     run = waits(team)
-    claim = review_claims.take(run.id, by=operator)
+    claim = claims.take(run.id, by=operator)
     assert claim.until - claim.at == timedelta(minutes=15)
     with pytest.raises(Claimed, match="operator looks at this run until"):
-        review_claims.take(run.id, by=colleague)
+        claims.take(run.id, by=colleague)
     with pytest.raises(Claimed):
-        review_claims.release(run.id, by=colleague)
-    for choice in review.CHOICES:
+        claims.release(run.id, by=colleague)
+    for choice in deciding.CHOICES:
         with pytest.raises(Claimed):
             decide(run, choice, colleague)
     assert not Decision.objects.exists()
@@ -72,24 +66,24 @@ def test_a_claim_that_ran_out_is_taken_over_and_one_given_up_is_free(
     team: Team, operator: User, colleague: User
 ) -> None:
     run = waits(team)
-    review_claims.take(run.id, by=operator)
+    claims.take(run.id, by=operator)
     long_ago = clock.now() - timedelta(minutes=16)
     ReviewClaim.objects.update(at=long_ago, until=long_ago + timedelta(minutes=15))
-    assert review_claims.of(run.id) is None
-    assert review_claims.take(run.id, by=colleague).by == colleague
-    review_claims.release(run.id, by=colleague)
-    assert review_claims.take(run.id, by=operator).by == operator
+    assert claims.of(run.id) is None
+    assert claims.take(run.id, by=colleague).by == colleague
+    claims.release(run.id, by=colleague)
+    assert claims.take(run.id, by=operator).by == operator
 
 
 def test_one_may_take_longer(team: Team, operator: User) -> None:
     run = waits(team)
-    first = review_claims.take(run.id, by=operator)
-    assert review_claims.take(run.id, by=operator).until >= first.until
+    first = claims.take(run.id, by=operator)
+    assert claims.take(run.id, by=operator).until >= first.until
 
 
 def test_what_is_not_in_review_is_not_taken(team: Team, operator: User) -> None:
     run = make.run(make.job(team), State.SUCCEEDED)
-    for act in (review_claims.take, review_claims.release):
+    for act in (claims.take, claims.release):
         with pytest.raises(Stale):
             act(run.id, by=operator)
 
@@ -102,12 +96,12 @@ def test_what_is_passed_on_stays_in_review_marked_once(
 ) -> None:
     make.channel(team, "escalated")
     run = waits(team)
-    review_claims.take(run.id, by=operator)
+    claims.take(run.id, by=operator)
     assert decide(run, "escalate", operator).state == "REVIEW"
     row = Decision.objects.get()
     assert (row.decision, row.from_state, row.to_state) == ("escalate", "REVIEW", "REVIEW")
-    assert review.escalated(run) == row
-    assert review_claims.of(run.id) is None, "who passes it on does not keep it"
+    assert deciding.escalated(run) == row
+    assert claims.of(run.id) is None, "who passes it on does not keep it"
     with pytest.raises(Stale, match="operator decided “passed it on”"):
         decide(run, "escalate", colleague)
     assert Message.objects.get().reason == "operator wrote: Looked."

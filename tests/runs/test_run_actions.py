@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jobs.models import Job, Team, User
-from runs import review
 from runs.models import Decision, Run
+from runs.review import deciding
 from runs.states import ReviewClass, State
 from tests import make
 from tests.pages import Browser
@@ -121,7 +121,7 @@ def test_half_a_decision_is_none_and_what_was_typed_stays(
 
 def test_who_decides_second_is_told_who_was_first(browser: Browser, team: Team, job: Job) -> None:
     run = make.run(job, State.REVIEW)
-    review.decide(run.id, "close", token=1, note="Mine.", by=make.operator(team, "colleague"))
+    deciding.decide(run.id, "close", token=1, note="Mine.", by=make.operator(team, "colleague"))
     page = browser.post(f"/runs/{run.id}/decide/", decision="happened", note="Looked.", token=1)
     assert page.url == f"/runs/{run.id}/"
     assert "colleague decided" in page.words

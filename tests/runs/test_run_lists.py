@@ -108,7 +108,7 @@ def test_pages_follow_one_another_without_a_gap(
     browser: Browser, job: Job, monkeypatch: pytest.MonkeyPatch, path: str, state: State
 ) -> None:
     monkeypatch.setattr("runs.dashboard.list_views.SIZE", 2)
-    monkeypatch.setattr("runs.review_shown.SIZE", 2)
+    monkeypatch.setattr("runs.review.shown.SIZE", 2)
     runs = [make.run(job, state) for _ in range(5)]
     seen: list[str] = []
     address = path

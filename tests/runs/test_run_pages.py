@@ -9,8 +9,8 @@ import pytest
 
 from jobs import clock
 from jobs.models import Job, Team, User
-from runs import review
 from runs.models import Attempt
+from runs.review import deciding
 from runs.states import State
 from tests import make
 from tests.pages import Browser
@@ -53,7 +53,7 @@ def test_the_story_tells_everything_in_its_order(
         sent={"method": "POST", "url": "https://ledger.example/rotate"},
         answer={"status": 502, "body": "<b>bad gateway</b>"},
     )
-    review.decide(run.id, "happened", token=1, note="Seen in the ledger.", by=operator)
+    deciding.decide(run.id, "happened", token=1, note="Seen in the ledger.", by=operator)
     page = browser.get(f"/runs/{run.id}/")
     story = page.all("ol", class_="story")[0].text
     told = [

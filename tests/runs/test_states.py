@@ -28,7 +28,7 @@ def test_a_run_starts_only_from_the_startable_states() -> None:
 
 
 def test_only_a_person_leads_out_of_rest() -> None:
-    # Who moves out of DEAD and REVIEW is runs/review.py and runs/letters/replay.py alone.
+    # Who moves out of DEAD and REVIEW is runs/review/deciding.py and runs/letters/replay.py alone.
     again = {State.CLAIMED, State.WAITING}
     assert EDGES[State.DEAD] == again | {State.CLOSED}
     assert EDGES[State.REVIEW] == again | {State.SUCCEEDED, State.CLOSED}

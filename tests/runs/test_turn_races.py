@@ -13,11 +13,12 @@ import pytest
 from jobs import clock, editing
 from jobs.models import Due, Job, User
 from jobs.shards import COUNT
-from runs import by_hand, cancel, claim, release, review, settle, start
+from runs import by_hand, cancel, claim, release, settle, start
 from runs.bounds import EVER
 from runs.letters import replay
 from runs.models import Run
 from runs.outcomes import Effect, Kind, Outcome
+from runs.review import deciding
 from runs.states import ACTIVE, State
 from tests import make
 from tests.races import ROUNDS, at_once
@@ -143,7 +144,7 @@ def test_a_decision_as_the_next_moment_is_claimed_leaves_it_not_waiting(operator
         of = job("queue", idempotent=False, block_on_review=True)
         rested = make.run(of, State.REVIEW)
         Run.objects.filter(id=rested.id).update(created_at=clock.now() - timedelta(days=2))
-        close = partial(review.decide, rested.id, "close", token=1, note="seen", by=operator)
+        close = partial(deciding.decide, rested.id, "close", token=1, note="seen", by=operator)
         assert failures(at_once(close, partial(take, of))) == []
         assert states(of) == ["CLAIMED", "CLOSED"]
 

@@ -9,8 +9,9 @@ import pytest
 
 from jobs import clock
 from jobs.models import Job
-from runs import review, start
+from runs import start
 from runs.models import Run
+from runs.review import deciding
 from runs.states import Origin, State
 from tests import make
 from tests.runs.histories import MINUTE, fired, minutely
@@ -53,7 +54,7 @@ def test_a_person_is_asked_where_the_job_says_so() -> None:
     assert started(run) == "REVIEW"
     assert run.review_class == "missed"
     by = make.operator(make.team())
-    review.decide(run.id, "run_again", token=0, note="Still wanted.", by=by)
+    deciding.decide(run.id, "run_again", token=0, note="Still wanted.", by=by)
     assert started(run) == "RUNNING", "whoever asks for it has no window"
 
 

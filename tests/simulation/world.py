@@ -18,7 +18,7 @@ from uuid import UUID
 from django.db import OperationalError
 
 from jobs.models import User
-from runs import claim, enqueue, execute, rescue, review, settle
+from runs import claim, enqueue, execute, rescue, settle
 from runs.bounds import EVER
 from runs.decisions import Stale
 from runs.lease import Grant, Lease
@@ -26,7 +26,8 @@ from runs.letters import replay
 from runs.models import Run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.publishing.publisher import BrokerAway
-from runs.run_again import NotYetSettled
+from runs.review import deciding
+from runs.review.run_again import NotYetSettled
 from runs.states import State
 from tests.virtual_clock import VirtualClock
 
@@ -175,7 +176,7 @@ class World:
                 replay.replay(run.id, token=run.attempt, note="", by=self.person)
                 return
             said = {"token": run.attempt, "note": "Looked.", "by": self.person}
-            review.decide(run.id, choice, **said)  # type: ignore[arg-type]
+            deciding.decide(run.id, choice, **said)  # type: ignore[arg-type]
         except (Stale, NotYetSettled):
             return
         self.run_again[run.key] += choice == "run_again"

@@ -12,9 +12,10 @@ import pytest
 from jobs import clock
 from jobs.instants import canonical_instant
 from jobs.models import Job, Team
-from runs import review_queue, start
+from runs import start
 from runs.models import Run
-from runs.review_facts import Phase
+from runs.review import queue
+from runs.review.facts import Phase
 from tests.servers import wait_until
 from tests.story.conftest import register
 from tests.story.processes import ExampleTarget, Product, wait_for
@@ -100,7 +101,7 @@ def test_a_run_that_may_not_be_repeated_is_put_before_a_person_and_never_called_
     )
     assert len(target.entries(run.key, "in")) == 1
     assert Run.objects.get(job=job).state == "REVIEW"
-    known = review_queue.evidence(run)
+    known = queue.evidence(run)
     assert (known.phase, known.bytes_sent) == (Phase.BEGUN, None)
     assert known.lease_until is not None and known.under_way_until is not None
     wait_until(

@@ -10,8 +10,8 @@ from django import forms
 from runs.dashboard import filters
 from runs.forms import NoteForm
 from runs.models import Run
-from runs.review import Choice
-from runs.review_queue import WHOSE
+from runs.review.deciding import Choice
+from runs.review.queue import WHOSE
 from runs.states import ReviewClass
 
 _CHOICES = (
@@ -43,7 +43,7 @@ class ReviewFilter(forms.Form):
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What `review_queue.narrowed` takes; None where the filter is none."""
+        """What `queue.narrowed` takes; None where the filter is none."""
         said = self.cleaned_data
         return {
             "classes": said["class"],

@@ -10,8 +10,8 @@ from jobs.api_shapes import instant
 from runs import api_shapes
 from runs.key_proof import Proof
 from runs.models import Approval, Decision, ProbeAnswer, ReviewClaim, Run
-from runs.review_bulk import Result
-from runs.review_queue import Evidence
+from runs.review.bulk import Result
+from runs.review.queue import Evidence
 
 
 def of_item(run: Any, claim: ReviewClaim | None, now: datetime) -> dict[str, Any]:

@@ -16,18 +16,11 @@ from jobs.api_door import Door
 from jobs.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
-from runs import (
-    api_shapes,
-    approvals,
-    probe,
-    review,
-    review_bulk,
-    review_claims,
-    review_queue,
-    review_shapes,
-)
+from runs import api_shapes
 from runs.decide_door import deciding, run_of, runs_of
 from runs.models import Approval, ReviewClaim, Run
+from runs.review import approvals, bulk, claims, probe, queue, shapes
+from runs.review import deciding as review
 from runs.states import ReviewClass
 
 _TRUE = ("true", "false")
@@ -39,21 +32,21 @@ class ReviewsDoor(Door):
     def get(self, request: Request) -> Response:
         """By `?class=`, `?job=`, `?claimed=mine`, `others` or `nobody`, `?overdue=true`."""
         asked.parameters(request, ("class", "job", "claimed", "overdue", *paging.PARAMETERS))
-        rows = review_queue.narrowed(
-            review_queue.waiting(runs_of(request).defer("snapshot")),
+        rows = queue.narrowed(
+            queue.waiting(runs_of(request).defer("snapshot")),
             access.person(request).id,
             classes=asked.choices(request, "class", tuple(ReviewClass)),
             job_id=asked.identifier(request, "job"),
-            whose=next(iter(asked.choices(request, "claimed", review_queue.WHOSE)), ""),
+            whose=next(iter(asked.choices(request, "claimed", queue.WHOSE)), ""),
             overdue=asked.choices(request, "overdue", _TRUE)[:1] == ["true"],
         )
         now = clock.now()
 
         def shape(run: Run) -> dict[str, Any]:
-            return review_shapes.of_item(run, _lasting(run, now), now)
+            return shapes.of_item(run, _lasting(run, now), now)
 
         rows = rows.select_related("reviewclaim__by", "job")
-        return paging.page(request, rows, review_queue.ORDER, shape)
+        return paging.page(request, rows, queue.ORDER, shape)
 
 
 class ReviewDoor(Door):
@@ -65,7 +58,7 @@ class ReviewDoor(Door):
         run = run_of(request, run_id, Act.READ)
         if run.review_at is None:
             raise Http404
-        return Response(review_shapes.of_evidence(review_queue.evidence(run), clock.now()))
+        return Response(shapes.of_evidence(queue.evidence(run), clock.now()))
 
 
 class ClaimDoor(Door):
@@ -76,8 +69,8 @@ class ClaimDoor(Door):
         run = run_of(request, run_id, Act.OPERATE)
         asked.members(request, ())
         with deciding(request):
-            claim = review_claims.take(run.id, by=access.person(request))
-        return Response(review_shapes.of_claim(claim))
+            claim = claims.take(run.id, by=access.person(request))
+        return Response(shapes.of_claim(claim))
 
 
 class ReleaseDoor(Door):
@@ -88,7 +81,7 @@ class ReleaseDoor(Door):
         run = run_of(request, run_id, Act.OPERATE)
         asked.members(request, ())
         with deciding(request):
-            review_claims.release(run.id, by=access.person(request))
+            claims.release(run.id, by=access.person(request))
         return Response(status=204)
 
 
@@ -101,7 +94,7 @@ class ProbeDoor(Door):
         asked.members(request, ())
         found = probe.ask(run, by=access.person(request))
         none = {"answer": None, "detail": "The job names no probe.", "at": None}
-        return Response(review_shapes.of_probe(found) or none)
+        return Response(shapes.of_probe(found) or none)
 
 
 class BulkDoor(Door):
@@ -112,22 +105,22 @@ class BulkDoor(Door):
         result of each. 409 with the number where the filter finds another one than expected."""
         access.team(request, Act.OPERATE)
         data = asked.members(request, ("decision", "note", "runs", "job", "as_of", "expected"))
-        choice = next((word for word in review_bulk.CHOICES if word == data.get("decision")), None)
+        choice = next((word for word in bulk.CHOICES if word == data.get("decision")), None)
         if choice is None:
-            hint = f"Choose from {', '.join(review_bulk.CHOICES)}."
+            hint = f"Choose from {', '.join(bulk.CHOICES)}."
             raise BadRequest(Problem("decision", "is not one of the choices.", hint))
         try:
             ids = _named(request, data) if "runs" in data else _found(request, data)
-            results = review_bulk.decide(
+            results = bulk.decide(
                 ids, choice, note=asked.text(data, "note"), by=access.person(request)
             )
-        except review_bulk.Differs as differs:
+        except bulk.Differs as differs:
             raise Conflict(str(differs), found=differs.found) from None
-        except review_bulk.TooMany as many:
+        except bulk.TooMany as many:
             raise BadRequest(Problem("runs", str(many))) from None
         except review.NoteMissing as missing:
             raise BadRequest(Problem("note", str(missing))) from None
-        return Response({"results": [review_shapes.of_result(result) for result in results]})
+        return Response({"results": [shapes.of_result(result) for result in results]})
 
 
 class ApprovalsDoor(Door):
@@ -138,7 +131,7 @@ class ApprovalsDoor(Door):
         asked.parameters(request, paging.PARAMETERS)
         rows = approvals.waiting(access.person(request).id)
         rows = rows.filter(team_id=access.team_id(request))
-        return paging.page(request, rows, ("at", "id"), review_shapes.of_approval)
+        return paging.page(request, rows, ("at", "id"), shapes.of_approval)
 
 
 class ApprovalDoor(Door):
@@ -147,7 +140,7 @@ class ApprovalDoor(Door):
     def get(self, request: Request, approval_id: UUID) -> Response:
         """What was asked, and what became of it."""
         asked.parameters(request, ())
-        return Response(review_shapes.of_approval(_approval(request, approval_id, Act.READ)))
+        return Response(shapes.of_approval(_approval(request, approval_id, Act.READ)))
 
     def post(self, request: Request, approval_id: UUID) -> Response:
         """`answer`: `approve` (another than who asked), `refuse` (with a `note`), or `withdraw`
@@ -168,7 +161,7 @@ class ApprovalDoor(Door):
                 case _:
                     hint = "Choose from approve, refuse, withdraw."
                     raise BadRequest(Problem("answer", "is not one of the choices.", hint))
-        return Response(review_shapes.of_approval(answered))
+        return Response(shapes.of_approval(answered))
 
 
 def _approval(request: Request, approval_id: UUID, act: Act) -> Approval:
@@ -180,7 +173,7 @@ def _approval(request: Request, approval_id: UUID, act: Act) -> Approval:
 
 def _named(request: Request, data: dict[str, Any]) -> list[UUID]:
     """The ids of `runs`, each of the team."""
-    ids = asked.ids(data, "runs", review_bulk.MOST)
+    ids = asked.ids(data, "runs", bulk.MOST)
     ours = set(runs_of(request).filter(id__in=ids).values_list("id", flat=True))
     if missing := [str(one) for one in ids if one not in ours]:
         raise BadRequest(Problem("runs", f"holds no run of the team: {missing[0]}."))
@@ -199,7 +192,7 @@ def _found(request: Request, data: dict[str, Any]) -> list[UUID]:
             rows = rows.filter(job_id=UUID(job))
         except (ValueError, TypeError, AttributeError):
             raise BadRequest(Problem("job", "is not an id.", "Give the id as shown.")) from None
-    return review_bulk.found(rows, as_of, expected)
+    return bulk.found(rows, as_of, expected)
 
 
 def _lasting(run: Run, now: datetime) -> ReviewClaim | None:

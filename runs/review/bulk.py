@@ -14,19 +14,20 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from jobs.models import User
-from runs import approvals, decisions, review, review_claims, run_again
+from runs import decisions
 from runs.models import Run
 from runs.outcomes import Effect
-from runs.review import Choice
+from runs.review import approvals, claims, deciding, run_again
+from runs.review.deciding import Choice
 from runs.states import ReviewClass, State
 
 MOST = 200  # in one request
 CHOICES: tuple[Choice, ...] = ("run_again", "close")
 _ONLY = (ReviewClass.NOT_SENT,)
 _PASSED_OVER = (
-    review.Stale,
-    review.NotOfClass,
-    review_claims.Claimed,
+    deciding.Stale,
+    deciding.NotOfClass,
+    claims.Claimed,
     approvals.Asked,
     approvals.AskedAlready,
     run_again.NotYetSettled,
@@ -89,7 +90,7 @@ def decide(run_ids: Sequence[UUID], choice: Choice, *, note: str, by: User) -> l
 
 def _one(run_id: UUID, choice: Choice, note: str, by: User) -> Result:
     try:
-        run = review.decide(run_id, choice, token=None, note=note, by=by, only=_ONLY)
+        run = deciding.decide(run_id, choice, token=None, note=note, by=by, only=_ONLY)
     except _PASSED_OVER as why:
         state = Run.objects.values_list("state", flat=True).get(id=run_id)
         return Result(run_id, state, str(why))

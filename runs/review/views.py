@@ -16,27 +16,19 @@ from jobs import reader
 from jobs.models import Team
 from jobs.page_door import demand, page, person
 from jobs.roles import Act
-from runs import (
-    approvals,
-    probe,
-    review,
-    review_bulk,
-    review_claims,
-    review_forms,
-    review_shown,
-    run_again,
-)
 from runs.dashboard import polling, refused
 from runs.decisions import NoteMissing, Stale
 from runs.models import Approval, Run
 from runs.page_door import listed, run_for
-from runs.review_forms import DecisionForm, ManyForm
+from runs.review import approvals, bulk, claims, deciding, forms, probe, run_again
+from runs.review import shown as review_shown
+from runs.review.forms import DecisionForm, ManyForm
 from runs.states import State
 from runs.templatetags.told import link_to
 from runs.views import review_context, run_page
 
 _REFUSALS = (
-    review_claims.Claimed,
+    claims.Claimed,
     run_again.NotYetSettled,
     run_again.Happened,
     approvals.AskedAlready,
@@ -131,7 +123,7 @@ def _decided(request: HttpRequest, run: Run, form: DecisionForm) -> None:
         return
     token, note = form.said
     try:
-        review.decide(
+        deciding.decide(
             run.id,
             form.choice,
             token=token,
@@ -155,7 +147,7 @@ def take(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Take one for a while."""
     run = run_for(request, run_id, Act.OPERATE)
     said = "It is yours for a quarter of an hour. Give it back when you do not decide."
-    return _done(request, run, lambda: review_claims.take(run.id, by=person(request)), said)
+    return _done(request, run, lambda: claims.take(run.id, by=person(request)), said)
 
 
 @page
@@ -164,7 +156,7 @@ def release(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Give it back."""
     run = run_for(request, run_id, Act.OPERATE)
     said = "Given back: anybody may take it."
-    return _done(request, run, lambda: review_claims.release(run.id, by=person(request)), said)
+    return _done(request, run, lambda: claims.release(run.id, by=person(request)), said)
 
 
 @page
@@ -218,15 +210,13 @@ def many(request: HttpRequest) -> HttpResponse:
         context = {
             "runs": runs,
             "form": form,
-            "most": review_bulk.MOST,
-            "typed_above": review_forms.TYPED_ABOVE,
+            "most": bulk.MOST,
+            "typed_above": forms.TYPED_ABOVE,
         }
         status = 200 if request.method == "GET" else 422
         return render(request, "runs/review_many.html", context, status=status)
     said = form.cleaned_data
-    results = review_bulk.decide(
-        said["runs"], said["decision"], note=said["note"], by=person(request)
-    )
+    results = bulk.decide(said["runs"], said["decision"], note=said["note"], by=person(request))
     by_id = {run.id: run for run in listed(request).filter(id__in=said["runs"])}
     context = {
         "results": [(by_id[result.run_id], result) for result in results],

@@ -17,9 +17,10 @@ from django.db.models.functions import Now
 from jobs import events
 from jobs.models import Job, Team, User
 from jobs.roles import Act
-from runs import decisions, probe, review_claims, run_again, subjects
+from runs import decisions, subjects
 from runs.models import Approval, Run
 from runs.models.review import APPROVED, OVERTAKEN, PENDING, REFUSED, WITHDRAWN
+from runs.review import claims, probe, run_again
 from runs.states import State
 
 RUN_AGAIN = "run_again"
@@ -82,14 +83,14 @@ def ask(run_id: UUID, *, token: int | None, new_key: bool, note: str, by: User) 
     AskedAlready."""
     with transaction.atomic():
         _, run = decisions.locked(run_id, of={State.REVIEW}, token=token)
-        review_claims.refuse_others(run_id, by)
+        claims.refuse_others(run_id, by)
         run_again.refuse_early(run)
         if already := of(run_id):
             raise AskedAlready(already)
         overtake(run_id)  # what is too old
         asked = {"attempt": run.attempt, "new_key": new_key}
         approval = _recorded(run, asked, note=note, by=by)
-        review_claims.drop(run_id)  # the second person may look, and decide otherwise
+        claims.drop(run_id)  # the second person may look, and decide otherwise
         events.record("approval.asked", subjects.of_run(run), by=by, reason=note)
     log.info("approval.asked", run=str(run_id), new_key=new_key, by=by.get_username())
     return approval
@@ -131,7 +132,7 @@ def approve(approval_id: UUID, *, note: str = "", by: User) -> Run:
             by=approval.by,
             second=by,
         )
-        review_claims.drop(run.id)
+        claims.drop(run.id)
     return moved
 
 

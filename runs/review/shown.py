@@ -14,11 +14,13 @@ from jobs.instants import canonical_instant, parse_instant
 from jobs.page_door import acts, person
 from jobs.roles import Act
 from jobs.schedule_errors import ScheduleError
-from runs import decisions, review, review_bulk, review_claims, review_queue
+from runs import decisions
 from runs.dashboard import polling
 from runs.models import Run
 from runs.page_door import SEEN, address, listed
-from runs.review_forms import ReviewFilter
+from runs.review import bulk, deciding, queue
+from runs.review import claims as review_claims
+from runs.review.forms import ReviewFilter
 from runs.states import State
 
 SIZE = 50  # rows of a page
@@ -84,7 +86,7 @@ class Queue:
     def tag(self) -> str:
         """Of what it shows by now."""
         ids = [run_id for run_id, *_ in self.seen]
-        claims = review_queue.claims(ids).values()
+        claims = queue.claims(ids).values()
         taken = sorted((claim.run_id, claim.by_id, claim.until) for claim in claims)
         overdue = [bool(at and at < self.now) for _, at, *_ in self.seen]
         return polling.tag_of(self.request, [self.seen, overdue, taken, self.fresh])
@@ -93,7 +95,7 @@ class Queue:
     def region(self) -> dict[str, Any]:
         """What its template shows."""
         ids = [run_id for run_id, *_ in self.seen[:SIZE]]
-        lines = _lines(list(review_queue.waiting_among(listed(self.request).filter(id__in=ids))))
+        lines = _lines(list(queue.waiting_among(listed(self.request).filter(id__in=ids))))
         more = address(self.request, after=ids[-1], as_of="") if self.has_more else None
         context = {
             "lines": lines,
@@ -132,7 +134,7 @@ def news(request: HttpRequest, run: Run, *, beside: bool) -> dict[str, Any]:
     last = run.decisions.select_related("by").order_by("-at").first()
     gone = run.state != State.REVIEW
     claim = None if gone else review_claims.of(run.id)
-    passed = None if gone else review.escalated(run)
+    passed = None if gone else deciding.escalated(run)
     late = run.attempts.filter(late__isnull=False).count()
     known = request.GET.get("late", "")
     context = {
@@ -159,8 +161,8 @@ def together(request: HttpRequest, filter: ReviewFilter) -> QuerySet[Run]:
     rows = Run.objects.where(person(request).id, Act.OPERATE)
     if not filter.is_valid():
         return rows.none()
-    meant = review_bulk.meant(_narrowed(request, filter, review_queue.waiting(rows)), clock.now())
-    found: QuerySet[Run] = meant.defer("snapshot").order_by("id")[: review_bulk.MOST]
+    meant = bulk.meant(_narrowed(request, filter, queue.waiting(rows)), clock.now())
+    found: QuerySet[Run] = meant.defer("snapshot").order_by("id")[: bulk.MOST]
     return found
 
 
@@ -174,12 +176,12 @@ def _found(
 def _rows(request: HttpRequest, filter: ReviewFilter, then: datetime | None) -> QuerySet[Any]:
     """The queue by this filter, in its order; none for a filter that is none."""
     rows = listed(request)
-    there = review_queue.as_of(rows, then) if then else review_queue.waiting(rows)
+    there = queue.as_of(rows, then) if then else queue.waiting(rows)
     if not filter.is_valid():
         return there.none()
     narrowed = _narrowed(request, filter, there)
     if filter.cleaned_data["after"]:
-        narrowed = review_queue.behind(narrowed, filter.cleaned_data["after"])
+        narrowed = queue.behind(narrowed, filter.cleaned_data["after"])
     return narrowed
 
 
@@ -187,16 +189,16 @@ def _fresh(request: HttpRequest, filter: ReviewFilter, then: datetime) -> int:
     """How many have come since; one above the most that is told, for more."""
     if not filter.is_valid():
         return 0
-    come = review_queue.waiting(listed(request)).filter(review_at__gt=then).order_by()
+    come = queue.waiting(listed(request)).filter(review_at__gt=then).order_by()
     return _narrowed(request, filter, come)[: MOST_FRESH + 1].count()
 
 
 def _narrowed(request: HttpRequest, filter: ReviewFilter, rows: QuerySet[Any]) -> QuerySet[Any]:
-    return review_queue.narrowed(rows, person(request).id, **filter.asked)
+    return queue.narrowed(rows, person(request).id, **filter.asked)
 
 
 def _lines(runs: list[Any]) -> list[tuple[Any, Any]]:
-    claims = review_queue.claims([run.id for run in runs])
+    claims = queue.claims([run.id for run in runs])
     return [(run, claims.get(run.id)) for run in runs]
 
 

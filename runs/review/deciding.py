@@ -10,11 +10,12 @@ import structlog
 from django.db import transaction
 
 from jobs.models import Job, User
-from runs import approvals, decisions, idempotency, probe, review_claims, run_again
+from runs import decisions, idempotency
 from runs.channels import outbox
 from runs.decisions import Move, NoteMissing, Plan, Stale
 from runs.models import Decision, Run
 from runs.outcomes import Effect
+from runs.review import approvals, claims, probe, run_again
 from runs.states import ReviewClass, State
 
 __all__ = ["CHOICES", "Choice", "NotOfClass", "NoteMissing", "Stale", "decide", "escalated"]
@@ -70,7 +71,7 @@ def decide(
                 decided.key, run_id=decided.id, payload=decided.snapshot
             )
         approvals.overtake(run_id)
-        review_claims.drop(run_id)
+        claims.drop(run_id)
     return decided
 
 
@@ -117,7 +118,7 @@ def _checked(plan: Plan, *, only: Collection[ReviewClass] | None, by: User) -> P
     """The plan, unless another person has the run, or it is of a class that is not meant."""
 
     def checked(job: Job, run: Run) -> Move:
-        review_claims.refuse_others(run.id, by)
+        claims.refuse_others(run.id, by)
         if only is not None and (run.review_class not in only or run.effect != Effect.NONE):
             raise NotOfClass(run)
         return plan(job, run)
@@ -130,11 +131,11 @@ def _escalate(run_id: UUID, *, token: int | None, note: str, by: User) -> Run:
     a second click is stale."""
     with transaction.atomic():
         _, run = decisions.locked(run_id, of={State.REVIEW}, token=token)
-        review_claims.refuse_others(run_id, by)
+        claims.refuse_others(run_id, by)
         if escalated(run):
             raise Stale(run)
         passed = decisions.record(run, "escalate", State.REVIEW, note=note, by=by)
         outbox.escalated(run_id, run.job_id, decision=passed.id, by=by.get_username(), note=note)
-        review_claims.drop(run_id)
+        claims.drop(run_id)
     log.warning("review.escalated", run=str(run_id), job=str(run.job_id), by=by.get_username())
     return run

@@ -12,10 +12,11 @@ from django.conf import settings
 from jobs import clock
 from jobs.instants import canonical_instant
 from jobs.models import Job
-from runs import decisions, probe, review_facts
+from runs import decisions
 from runs.decisions import Move, Plan
 from runs.models import Attempt, ProbeAnswer, Run
-from runs.review_facts import Tried
+from runs.review import facts, probe
+from runs.review.facts import Tried
 
 RISK = (
     "A new key tells the target that this is another effect: if the first one took place after "
@@ -80,7 +81,7 @@ def locked_until(run: Run, attempts: list[Attempt]) -> datetime | None:
 
 def under_way_until(run: Run, attempts: list[Attempt]) -> datetime | None:
     """The last moment at which the effect of any attempt could still be under way."""
-    found = (review_facts.under_way_until(tried(one), run.timeout) for one in attempts)
+    found = (facts.under_way_until(tried(one), run.timeout) for one in attempts)
     return max((at for at in found if at is not None), default=None)
 
 

@@ -22,21 +22,15 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, Now
 
 from jobs import clock
-from runs import (
-    approvals,
-    asked_of_target,
-    key_proof,
-    probe,
-    review,
-    review_claims,
-    review_facts,
-    run_again,
-)
+from runs import asked_of_target, key_proof
 from runs.asked_of_target import Request
 from runs.key_proof import Proof
 from runs.models import Approval, Attempt, Decision, ProbeAnswer, ReviewClaim, Run
 from runs.models.review import PENDING
-from runs.review_facts import Facts, Phase, Seen
+from runs.review import approvals, deciding, probe, run_again
+from runs.review import claims as review_claims
+from runs.review import facts as review_facts
+from runs.review.facts import Facts, Phase, Seen
 from runs.states import State
 
 WHOSE = ("mine", "others", "nobody")
@@ -218,7 +212,7 @@ def evidence(run: Run) -> Evidence:
         probed=probe.last(run),
         claim=review_claims.of(run.id),
         approval=approvals.of(run.id),
-        escalated=review.escalated(run),
+        escalated=deciding.escalated(run),
         wants_second=approvals.wanted(run.job, new_key=False),
         proof=key_proof.of(run),
         request=asked_of_target.of_next(run),

@@ -48,6 +48,11 @@ class Why:
     late: bool = False
     answers: list[Answer] = field(default_factory=list)
 
+    @property
+    def told(self) -> list[Answer]:
+        """Those that the job's page has not said already where it says that it is paused."""
+        return [answer for answer in self.answers if answer.kind not in ("paused", "mirrored")]
+
 
 def of_job(job: Job, now: datetime) -> Why:
     """The reasons, from the job itself to the worker."""

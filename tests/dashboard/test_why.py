@@ -56,6 +56,17 @@ def test_a_job_that_runs_as_it_should_has_no_reason(job: Job) -> None:
     assert answers(job) == []
 
 
+def test_of_many_reasons_the_first_two_stand_open(browser: Browser, job: Job) -> None:
+    holds.begin(job.team, "A move.", by=None)
+    for _ in range(3):
+        make.run(job, State.WAITING)
+    count = len(answers(job))
+    assert count > 2
+    (told,) = browser.get(f"/jobs/{job.id}/").all("section", class_="notice why")
+    assert told.text.count("A move.") == 1
+    assert f"{count - 2} more reason" in told.text
+
+
 def test_a_pause_says_who_why_and_since(job: Job, operator: User) -> None:
     editing.pause(job.id, editing.Pause("The ledger moves."), by=operator)
     answer = only(job)

@@ -43,8 +43,8 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "rows": [(job, past[job.id], pauses.get(job.id)) for job in rows],
         "more": address(request, cursor=more) if more else None,
         "first": asked.address if request.GET.get("cursor") else None,
-        "may_pause": bool(slugs(request, Act.OPERATE)),
-        "may_register": bool(slugs(request, Act.EDIT)),
+        "operates": slugs(request, Act.OPERATE),
+        "edits": slugs(request, Act.EDIT),
         "behind": members.behind() if person(request).is_staff else [],
         "refused": refused.of(request, asked, beside=("cursor",), wrong=lost),
     }

@@ -13,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import clock, editing
 from jobs.models import Due, Job, Team, User
+from jobs.roles import Role
 from runs.dashboard import job_pages
 from runs.models import Run
 from runs.states import Origin, ReviewClass, State
@@ -137,6 +138,20 @@ def test_a_paused_job_says_who_paused_it_and_why(
     row = next(one for one in browser.get("/jobs/").all("tr", id=f"job-{job.id}"))
     assert "by operator" in row.text
     assert "The ledger moves." in row.text
+
+
+def test_a_rows_menu_offers_what_its_reader_may_do(team: Team) -> None:
+    """An editor of one team who but looks on in the other, and a job that somebody has paused."""
+    ours, theirs = make.job(team), make.job(make.team("cards"))
+    editing.pause(ours.id, editing.Pause("The ledger moves."), by=None)
+    reader = make.editor(team)
+    theirs.team.membership_set.create(user=reader, role=Role.VIEWER)
+    page = Browser(reader).get("/jobs/")
+    menus = {job: page.all("div", id=f"menu-{job.id}")[0].text for job in (ours, theirs)}
+    for act in ("Run now…", "Resume…", "Edit", "Clone…", "Its runs"):
+        assert act in menus[ours]
+    assert "Pause…" not in menus[ours]
+    assert menus[theirs].split("Its runs")[0] == theirs.name
 
 
 def test_what_narrows_is_shown_and_can_be_taken_away(browser: Browser, team: Team) -> None:

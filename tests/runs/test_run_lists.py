@@ -34,7 +34,7 @@ def test_the_jobs_show_what_became_of_each_last(browser: Browser, team: Team, jo
     assert states == ["Needs review"]
     strips = [one.attrs["aria-label"] for one in page.all("svg", class_="strip")]
     assert strips == ["The last 2 runs, oldest first: 1 succeeded, 1 in review"]
-    assert "none yet" in page.words
+    assert "not run yet" in page.words
 
 
 def test_the_jobs_are_filtered_by_text_team_and_state(

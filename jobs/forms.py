@@ -30,6 +30,7 @@ ANSWER = Problem(  # the API's words speak of true and false
 
 # The parts of the page that stand folded, and what their fields hold where nobody chose.
 _FOLDED = {
+    "overlap": ("overlap", "queue_limit", "catch_up_policy", "catch_up_window", "catch_up_limit"),
     "bounds": ("starts_at", "ends_at", "max_runs", "spread"),
     "answers": ("completion", "deadline", "refusal_codes", "follow_redirects", "retry_unsent"),
     "review": ("probe_url", "probe_task", "decide_by", "pause_after_reviews", "critical"),

@@ -11,7 +11,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from jobs import neighbours, schedules, words, zones
+from jobs import instants, neighbours, schedules, words, zones
 from jobs.models import Job
 from jobs.schedule_errors import ScheduleError
 
@@ -33,6 +33,12 @@ def moment(context: Mapping[str, Any], at: datetime | None, job: Job | None = No
         "", ' <span class="utc">{}</span>', ((_beside(at, zone, own),) for zone in others)
     )
     return in_zone(at, "" if own == "UTC" else own) + beside
+
+
+@register.filter
+def instant(text: str) -> datetime:
+    """The instant that a document of our own writes down."""
+    return instants.parse_instant(text, "at")
 
 
 @register.filter

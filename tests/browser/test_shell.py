@@ -95,15 +95,14 @@ def test_filters_are_folded_where_there_is_no_room(
     expect(state).to_be_hidden()
 
 
-def test_a_job_on_a_phone_is_a_few_lines_and_a_menu(
-    visit: Visit, job: Job, operator: User
-) -> None:
+def test_a_job_on_a_phone_is_a_few_lines_and_a_menu(visit: Visit, job: Job, operator: User) -> None:
     hourly = make.job(job.team, name="rotate", schedule={"cron": "0 * * * *", "timezone": "UTC"})
     make.run(hourly, State.SUCCEEDED)
     page = visit(operator)
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto("/jobs/")
-    row = page.locator(f"#job-{hourly.id}").bounding_box() or {}
+    row = page.locator(f"#job-{hourly.id}").bounding_box()
+    assert row
     assert row["height"] < 140, "name and state, schedule, last runs, what is next"
     page.get_by_role("button", name="What to do with rotate").click()
     page.get_by_role("link", name="Pause…").click()

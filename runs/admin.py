@@ -31,6 +31,7 @@ from runs.models import (
     ReviewClaim,
     Run,
     SavedView,
+    Star,
     Tombstone,
     Trial,
     Tried,
@@ -264,6 +265,14 @@ class SavedViewAdmin(ReadOnlyAdmin):
 
     list_display = ("name", "page", "team", "owner", "created_at")
     list_select_related = ("team", "owner")
+
+
+@admin.register(Star)
+class StarAdmin(ReadOnlyAdmin):
+    """Who wants which jobs at hand."""
+
+    list_display = ("user", "job")
+    list_select_related = ("user", "job")
 
 
 @admin.register(HomeView)

@@ -13,6 +13,7 @@ from runs.dashboard import (
     list_views,
     many_views,
     overview_views,
+    star_views,
     upcoming_views,
     view_pages,
 )
@@ -56,6 +57,7 @@ urlpatterns = [
     path("jobs/", list_views.jobs, name="jobs"),
     path("jobs/many/", many_views.many, name="jobs-many"),
     *_files("jobs", "jobs"),
+    path("jobs/<uuid:job_id>/star/", star_views.job_star, name="job-star"),
     path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),
     path("jobs/<uuid:job_id>/run-now/", action_views.run_now, name="job-run-now"),
     path("jobs/test/", trial_views.typed_test, name="job-test-typed"),

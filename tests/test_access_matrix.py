@@ -14,7 +14,7 @@ from jobs import calendar_content, calendar_editing, holds
 from jobs.models import CalendarVersion, Hold, Job, Membership, Team
 from jobs.roles import Role
 from runs import idempotency, steps
-from runs.models import Approval, Backfill, Channel, Replay, Run, SavedView, Trial
+from runs.models import Approval, Backfill, Channel, Replay, Run, SavedView, Star, Trial
 from runs.review import approvals
 from runs.states import State
 from tests import make
@@ -38,6 +38,7 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-job-resume": {"POST": "operator"},
     "api-job-run": {"POST": "operator"},
     "api-job-test": {"GET": "viewer", "POST": "operator"},
+    "api-job-star": {"GET": "viewer", "PUT": "viewer", "DELETE": "viewer"},
     "api-job-due": {"GET": "viewer"},
     "api-job-why": {"GET": "viewer"},
     "api-job-versions": {"GET": "viewer"},
@@ -191,8 +192,20 @@ class Stage:
         replays = Replay.objects.order_by("id").values_list("id", "state")
         channels = Channel.objects.order_by("id").values_list("id", "name", "secret")
         views = SavedView.objects.order_by("id").values_list("id", "name")
+        stars = Star.objects.order_by("id").values_list("user", "job")
         trials = Trial.objects.order_by("id").values_list("id")
-        return [*trials, *views, *jobs, *held, *versions, *runs, *backfills, *replays, *channels]
+        return [
+            *stars,
+            *trials,
+            *views,
+            *jobs,
+            *held,
+            *versions,
+            *runs,
+            *backfills,
+            *replays,
+            *channels,
+        ]
 
 
 def patterns() -> dict[str, str]:

@@ -35,6 +35,7 @@ from runs.models import (
     ReceiptKey,
     ReviewClaim,
     Run,
+    Star,
     Tombstone,
     Tried,
     ZoneData,
@@ -103,6 +104,7 @@ def one_of_each(team: Team, staff: User) -> None:
     make.replay(job)
     make.trial(job)
     Tried.objects.create(job=job)
+    Star.objects.create(user=staff, job=job)
     PollCount.objects.create(user=staff, since=now, polls=1)
     counts = dict.fromkeys(("jobs", "due", "runs", "skipped", "pruned"), 1)
     AuditReport.objects.create(team=team, made_at=now, since=now, until=now, **counts)

@@ -79,7 +79,13 @@ def prepare(route: str, job: Job, replay: Replay | None) -> None:
 # What asks only; what a target does, which is kept with its run or its key; and what finds
 # nothing to do on the stage of the matrix, and is done below.
 API_ASKS = {"api-calendar-preview", "api-run-complete", "api-key-step"}
-API_IDLE = {"api-job-resume", "api-jobs-bulk", "api-review-bulk", "api-job-backfill"}
+API_IDLE = {
+    "api-job-star",
+    "api-job-resume",
+    "api-jobs-bulk",
+    "api-review-bulk",
+    "api-job-backfill",
+}
 WRITES = [
     (route, method)
     for route, methods in matrix.ROUTES.items()
@@ -122,6 +128,21 @@ def test_the_others_too_where_they_have_something_to_do() -> None:
         answer = api.call("POST", path, body, headers=headers)
         assert answer.status < 300, (path, answer.body)
         check(before, who, "api")
+
+
+def test_a_star_that_is_put_and_taken_is_on_record_of_its_person_alone() -> None:
+    team = make.team()
+    who, job = make.viewer(team), make.job(team, name="settle")
+    api, before = Api.of(team, who), newest()
+    for method in ("PUT", "PUT", "DELETE", "DELETE"):  # the second of each changes nothing
+        answer = api.call(method, f"jobs/{job.id}/star/", {}, headers={"X-Request-ID": ID})
+        assert answer.status < 300, answer.body
+    check(before, who, "api")
+    assert [event.lines for event in since(before)] == [
+        [{"part": "starred", "from": None, "to": "settle"}],
+        [{"part": "starred", "from": "settle", "to": None}],
+    ]
+    assert not AuditEvent.objects.where(make.operator(team)).filter(verb="person.stars").exists()
 
 
 def test_what_asks_by_the_api_leaves_nothing() -> None:

@@ -59,6 +59,7 @@ VERBS = {
     "person.signed_out": "signed out:",
     "person.refused": "refused to sign in",
     "person.settings": "changed the settings of",
+    "person.stars": "changed the stars of",
     "person.begins_with": "chose the first page of",
 }
 KINDS = {

@@ -30,7 +30,7 @@ class _List(NamedTuple):
 
 
 def _jobs(request: HttpRequest, asked: JobFilter) -> Iterator[exports.Row]:
-    rows = asked.applied(jobs_of(request)).select_related("team", "due")
+    rows = asked.applied(jobs_of(request), person(request).id).select_related("team", "due")
     return exports.of_jobs(rows, asked.sorting)
 
 

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from jobs.models import Job
-from runs.dashboard import conditions, filters
+from runs.dashboard import conditions, filters, stars
 
 ORDERS = {
     "name": "Name",
@@ -69,8 +69,8 @@ class AheadSelect(forms.Select):
 
 class JobFilter(filters.Filter):
     """Jobs by text in name and description, team, state, what they call, whether they are safe to
-    repeat, their tags (all that are named) and owner, and whether a moment comes within so many
-    seconds; sorted."""
+    repeat, their tags (all that are named) and owner, whether the reader has starred them, and
+    whether a moment comes within so many seconds; sorted."""
 
     q = filters.text("Search")
     state = filters.several(
@@ -89,10 +89,12 @@ class JobFilter(filters.Filter):
     )
     tag = filters.TagsField("Tags")
     owner = filters.text("Owner")
+    starred = filters.one("Starred", "Every job", [("yes", "Those that I starred")])
     sort = filters.one("Sorted by", None, list(ORDERS.items()))
 
     field_order = (
-        *("q", "team", "state", "kind", "idempotent", "tag", "owner", "due_within", "sort"),
+        *("q", "team", "state", "kind", "idempotent", "tag", "owner", "starred"),
+        *("due_within", "sort"),
     )
     order = ("sort",)
 
@@ -119,8 +121,8 @@ class JobFilter(filters.Filter):
         others = [by for by in ways if by != chosen]
         return filters.address_of({**self.narrowing, "sort": others[:1]})
 
-    def applied(self, rows: QuerySet[Job]) -> QuerySet[Job]:
-        """The rows that a valid filter asks for."""
+    def applied(self, rows: QuerySet[Job], reader: int) -> QuerySet[Job]:
+        """The rows that a valid filter asks for; `reader`: the person by whose stars it goes."""
         said = self.cleaned_data
         if said["q"]:
             rows = rows.filter(Q(name__icontains=said["q"]) | Q(description__icontains=said["q"]))
@@ -134,6 +136,8 @@ class JobFilter(filters.Filter):
             rows = rows.filter(tags__contains=said["tag"])
         if said["owner"]:
             rows = rows.filter(owner__icontains=said["owner"])
+        if said["starred"]:
+            rows = rows.filter(stars.is_starred(reader))
         if said["idempotent"]:
             rows = rows.filter(idempotent=_SAFE[said["idempotent"]])
         if said["due_within"]:

@@ -17,7 +17,7 @@ from jobs.page_door import jobs_of, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
 from runs import members
-from runs.dashboard import exports, job_pages, newest, outcomes, polling, refused, tabs
+from runs.dashboard import exports, job_pages, newest, outcomes, polling, refused, stars, tabs
 from runs.dashboard.filters import Filter, address_of
 from runs.dashboard.job_filter import JobFilter
 from runs.dashboard.newest import Reader
@@ -39,8 +39,9 @@ def jobs(request: HttpRequest) -> HttpResponse:
     rows, more, lost = _jobs(request, asked)
     past = outcomes.past(job.id for job in rows)
     pauses = _pauses(rows)
+    starred = stars.among(person(request).id, past)
     context = {
-        "rows": [(job, past[job.id], pauses.get(job.id)) for job in rows],
+        "rows": [(job, past[job.id], pauses.get(job.id), job.id in starred) for job in rows],
         "more": address(request, cursor=more) if more else None,
         "first": asked.address if request.GET.get("cursor") else None,
         "operates": slugs(request, Act.OPERATE),
@@ -145,7 +146,7 @@ def _jobs(request: HttpRequest, asked: JobFilter) -> tuple[list[Job], str | None
     for a filter that is none."""
     if not asked.is_valid():
         return [], None, {}
-    rows = asked.applied(jobs_of(request)).select_related("team", "due")
+    rows = asked.applied(jobs_of(request), person(request).id).select_related("team", "due")
     cursor = request.GET.get("cursor", "")
     try:
         return *job_pages.page(rows, asked.sorting, cursor, SIZE), {}

@@ -32,7 +32,7 @@ class JobsDoor(RegisterDoor):
     def get(self, request: Request) -> Response:
         """Those of a JobFilter, in its order; by name unless it says another."""
         wanted = filter_of(request, JobFilter)
-        rows = wanted.applied(access.jobs(request))
+        rows = wanted.applied(access.jobs(request), access.person(request).id)
         size, cursor = paging.size_of(request), request.query_params.get("cursor", "")
         _refuse_empty(request, "cursor")
         found, more = job_pages.page(rows, wanted.sorting, cursor, size)

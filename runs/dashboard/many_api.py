@@ -89,7 +89,7 @@ def _rows(request: Request, given: object) -> QuerySet[Job]:
         raise BadRequest(*renamed) from None
     asked_for = JobFilter(QueryDict(address_of(query)[1:]))
     asked_for.is_valid()
-    return asked_for.applied(access.jobs(request))
+    return asked_for.applied(access.jobs(request), access.person(request).id)
 
 
 def _of_filter(problem: Problem) -> Problem:

@@ -98,7 +98,7 @@ def _undo(request: HttpRequest) -> HttpResponse:
 def _rows(request: HttpRequest, do: Do) -> QuerySet[Job]:
     """What the filter in the address finds of what this person may change so."""
     asked, rows = _asked(request), jobs_of(request, do.act)
-    return asked.applied(rows) if asked.is_valid() else rows.none()
+    return asked.applied(rows, person(request).id) if asked.is_valid() else rows.none()
 
 
 def _asked(request: HttpRequest) -> JobFilter:

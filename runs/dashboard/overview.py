@@ -8,10 +8,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models.functions import Lower
 from django.urls import reverse
 
 from jobs import clock
-from jobs.models import Due, Hold, Team, User
+from jobs.models import Due, Hold, Job, Team, User
 from jobs.roles import Act
 from jobs.schedules import canonical_instant
 from runs import members, old_snapshots
@@ -20,9 +21,12 @@ from runs.dashboard import (
     attention,
     bars,
     first_steps,
+    job_stances,
     machinery,
     numbers,
+    outcomes,
     standing,
+    stars,
     tiles,
     windows,
 )
@@ -30,6 +34,7 @@ from runs.dashboard.numbers import IN_FLIGHT, PARTS, Numbers
 from runs.dashboard.windows import LENGTHS, USUAL, Window
 
 NEXT = 10  # moments to come
+STARRED = 10  # jobs
 _FEW_JOBS = 5  # with no more than these a team is new
 
 
@@ -146,6 +151,21 @@ def coming(reader: Reader) -> dict[str, Any]:
     return {"dues": list(rows.select_related("job__team").order_by("at", "job_id")[:NEXT])}
 
 
+def at_hand(reader: Reader) -> dict[str, Any]:
+    """The jobs that the reader has starred, by name: how each stands, its last runs, its next
+    moment. One narrow look where there are none."""
+    mine = Job.objects.filter(stars.is_starred(reader.user.id), team__in=reader.teams)
+    rows = mine.filter(deleted_at=None).select_related("due").order_by(Lower("name"), "id")
+    jobs = list(rows.only("id", "name", "paused", "due")[: STARRED + 1])
+    if not jobs:
+        return {"starred": [], "more": False}
+    shown = jobs[:STARRED]
+    stands = job_stances.of(job.id for job in shown)
+    past = outcomes.past(job.id for job in shown)
+    rows_shown = [(job, stands[job.id], past[job.id]) for job in shown if job.id in stands]
+    return {"starred": rows_shown, "more": len(jobs) > STARRED}
+
+
 def works(reader: Reader) -> dict[str, Any]:
     """Beats, workers, the queue; to the platform's staff also what holds them up."""
     is_staff = reader.user.is_staff
@@ -171,6 +191,7 @@ REGIONS = {
     "summary": Region(summary, "dashboard/_summary.html", 10),
     "attention": Region(needed, "dashboard/_attention.html", 10),
     "numbers": Region(counted, "dashboard/_numbers.html", 60),
+    "starred": Region(at_hand, "dashboard/_starred.html", 10),
     "next": Region(coming, "dashboard/_next.html", 10),
     "machinery": Region(works, "dashboard/_machinery.html", 10),
 }

@@ -53,7 +53,7 @@ def _jobs(request: HttpRequest, data: QueryDict) -> int | None:
     asked = JobFilter(data)
     if not asked.is_valid():
         return None
-    rows = asked.applied(jobs_of(request).select_related(None))
+    rows = asked.applied(jobs_of(request).select_related(None), person(request).id)
     return rows.order_by()[: MOST + 1].count()
 
 

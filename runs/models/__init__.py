@@ -15,6 +15,7 @@ from runs.models.replay import Replay, ReplayItem
 from runs.models.review import Approval, ProbeAnswer, ReviewClaim
 from runs.models.run import Run
 from runs.models.saved_view import HomeView, SavedView
+from runs.models.star import Star
 from runs.models.tombstone import Tombstone
 from runs.models.trial import Trial
 from runs.models.tried import Tried
@@ -41,6 +42,7 @@ __all__ = [
     "ReviewClaim",
     "Run",
     "SavedView",
+    "Star",
     "Tombstone",
     "Trial",
     "Tried",

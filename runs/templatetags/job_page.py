@@ -12,7 +12,7 @@ from jobs import clock
 from jobs.models import Job, Team
 from runs.channels import messages
 from runs.channels.messages import Kind
-from runs.dashboard import activity, events, month, refused, why
+from runs.dashboard import activity, events, month, refused, stars, why
 from runs.dashboard.activity import Activity
 from runs.dashboard.why import Why
 from runs.models import Channel, Run
@@ -38,6 +38,12 @@ def undecided_of(job: Job) -> list[Run]:
     `runs_in_the_way`."""
     rows = Run.objects.filter(job=job, state=State.REVIEW).only("id", "review_at")
     return list(rows.order_by("review_at", "id")[: MOST_UNDECIDED + 1])
+
+
+@register.simple_tag(takes_context=True)
+def is_starred(context: Any, job: Job) -> bool:
+    """Whether the reader has starred it."""
+    return bool(stars.among(context["request"].user.id, [job.id]))
 
 
 @register.simple_tag

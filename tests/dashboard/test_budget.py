@@ -26,6 +26,7 @@ JOBS = (
     "sort=last_run",
     "q=pattern",
     "kind=http",
+    "starred=yes",
 )
 RUNS = ("", "state=DEAD", "state=SUCCEEDED", "state=in_flight", "q=pattern+7", "until=2h")
 PAGES = (

@@ -19,3 +19,11 @@ def first_id(born: datetime) -> UUID:
     the database counts, leave SKEW."""
     milliseconds = max(0, int(born.timestamp() * 1000))
     return UUID(int=milliseconds << _MILLISECONDS_SHIFT | _FIRST_VERSION_7)
+
+
+def lasted(since: datetime | None, until: datetime | None) -> timedelta | None:
+    """How long it was; None where either is missing, or the database's clock was set back between
+    the two, so that nobody knows."""
+    if since is None or until is None or until < since:
+        return None
+    return until - since

@@ -180,14 +180,14 @@ def view(of: Team, **query: list[str]) -> SavedView:
 
 def trial(of: Job, **more: Any) -> Trial:
     """A test request of a job that its target answered."""
-    id = uuid4()
-    row = {"outcome": "succeeded", "effect": "done", "ended_at": clock.now(), "by": None}
+    id, at = uuid4(), clock.now()
+    row = {"outcome": "succeeded", "effect": "done", "ended_at": at, "by": None}
     return Trial.objects.create(
         id=id,
         team=of.team,
         job=of,
         job_name=of.name,
-        at=clock.now(),
+        at=at,
         key=f"{of.id}:test:{id}",
         idempotent=of.idempotent,
         snapshot=of.target,

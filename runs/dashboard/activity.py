@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db.models import OuterRef, Subquery
 
 from jobs.models import Job
+from runs.ages import lasted
 from runs.dashboard import durations, pictures, strips
 from runs.dashboard.durations import Usual
 from runs.dashboard.pictures import Columns
@@ -75,10 +76,8 @@ def usual_of(job: Job) -> Usual | None:
 
 def _seconds(run: Run) -> float | None:
     """Of its last attempt, once that has ended: what a person decides later is no part of it."""
-    ended: datetime | None = getattr(run, "ended", None)
-    if ended is None or run.started_at is None or ended < run.started_at:
-        return None
-    return (ended - run.started_at).total_seconds()
+    length = lasted(run.started_at, getattr(run, "ended", None))
+    return None if length is None else length.total_seconds()
 
 
 def _is_slow(run: Run, length: float, usual: Usual | None) -> bool:

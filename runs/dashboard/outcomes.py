@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from runs.ages import lasted
 from runs.arrays import array
 from runs.dashboard import strips
 from runs.dashboard.strips import Strip
@@ -36,10 +37,8 @@ class Outcome:
 
     @property
     def took(self) -> timedelta | None:
-        """From its last start to its end; None where either is missing."""
-        if self.started_at is None or self.finished_at is None:
-            return None
-        return self.finished_at - self.started_at
+        """From its last start to its end, where that is known."""
+        return lasted(self.started_at, self.finished_at)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from runs.ages import lasted
 from runs.dashboard import activity, pictures
 from runs.dashboard.durations import Usual
 from runs.dashboard.pictures import Gantt, Span
@@ -104,11 +105,9 @@ class Took:
 
 def took(run: Run, attempts: Sequence[Attempt]) -> Took | None:
     """Of a run that succeeded."""
-    ended = attempts[-1].ended_at if attempts and run.state == State.SUCCEEDED else None
-    if ended is None:
-        return None
-    length = (ended - attempts[-1].started_at).total_seconds()
-    return Took(length, activity.usual_of(run.job))
+    last = attempts[-1] if attempts and run.state == State.SUCCEEDED else None
+    length = lasted(last.started_at, last.ended_at) if last else None
+    return None if length is None else Took(length.total_seconds(), activity.usual_of(run.job))
 
 
 def not_offered(run: Run, *, may_act: bool) -> list[tuple[str, str]]:

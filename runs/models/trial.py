@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from jobs.models import Job, Team
 from jobs.roles import Act
+from runs.ages import lasted
 
 
 class TrialQuerySet(models.QuerySet["Trial"]):
@@ -72,7 +73,7 @@ class Trial(models.Model):
     @property
     def took(self) -> timedelta | None:
         """How long it was until its end, which a process that died never wrote."""
-        return self.ended_at - self.at if self.ended_at else None
+        return lasted(self.at, self.ended_at)
 
     def __str__(self) -> str:
         return f"test request {self.key}"

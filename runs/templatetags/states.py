@@ -7,6 +7,7 @@ from datetime import timedelta
 from django import template
 
 from runs import at_rest, decisions
+from runs.ages import lasted
 from runs.decisions import DECIDED
 from runs.models import Decision, Run
 from runs.states import State
@@ -53,9 +54,7 @@ def said(run: Run) -> str:
 @register.filter
 def took(run: Run) -> timedelta | None:
     """How long its last attempt took; None of one that did not succeed."""
-    if run.state != State.SUCCEEDED or run.started_at is None or run.finished_at is None:
-        return None
-    return run.finished_at - run.started_at
+    return lasted(run.started_at, run.finished_at) if run.state == State.SUCCEEDED else None
 
 
 @register.filter

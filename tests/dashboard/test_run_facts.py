@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 import pytest
@@ -173,6 +174,16 @@ def test_ids_and_the_command_can_be_copied(browser: Browser, job: Job) -> None:
     assert f"/api/v1/jobs/{job.id}/run/" in command
     assert '"for": "' in command
     assert "$ONEBEAT_TOKEN" in command
+
+
+def test_no_length_is_told_where_the_clock_was_set_back(browser: Browser, job: Job) -> None:
+    now = clock.now()
+    run = ended(job, State.SUCCEEDED, -2 * SECOND, now)
+    trial = make.trial(job, ended_at=now - 60 * SECOND)
+    for path in ("/runs/", f"/runs/{run.id}/", f"/jobs/{job.id}/", "/jobs/"):
+        words = browser.get(path).words
+        assert not re.search(r"-\d+ m?s\b", words), path
+    assert "Took–" in browser.get(f"/tests/{trial.id}/").words
 
 
 def test_a_run_that_took_longer_than_usual_says_so(browser: Browser, job: Job) -> None:

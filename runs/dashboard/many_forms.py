@@ -90,6 +90,10 @@ class TagManyForm(ManyForm):
 
     tags = TagsField("Tags")
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["tags"].help_text = f"Several are parted by commas or blanks. {tag_words.HINT}"
+
     def clean_tags(self) -> list[str]:
         tags: list[str] = self.cleaned_data["tags"]
         if not tags:

@@ -136,6 +136,11 @@ def test_what_means_nothing_does_nothing(browser: Browser, jobs: list[Job], quer
 # ── the API ──────────────────────────────────────────────────────────────────────────────
 
 
+def test_what_a_tag_is_stands_beside_its_field(team: Team, jobs: list[Job]) -> None:
+    page = Browser(make.editor(team)).get("/jobs/many/?do=tag")
+    assert "Several are parted by commas or blanks. A tag has 1 to 40 letters" in page.words
+
+
 def test_the_api_pauses_what_a_dry_run_has_shown(api: Api, team: Team, jobs: list[Job]) -> None:
     ask = {"do": "pause", "filter": {"q": "job"}, "reason": "The ledger moves."}
     seen = api.post("jobs/bulk/", {**ask, "dry_run": True}).body

@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from django import forms
 
 MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
+# Beside it static/pick.js offers a calendar, on the clock of the zone that is named, or of the
+# browser: what is picked is written as text.
+MOMENT = {**MONO, "data-moment": ""}
 
 
 def text(label: str, help_text: str = "", **attrs: str) -> forms.CharField:

@@ -10,7 +10,7 @@ from django.utils.html import format_html
 
 from jobs import clock, definitions, job_fields, previews, schedules, targets
 from jobs.definitions import Definition, DefinitionError, Problem
-from jobs.form_fields import MONO, area, radio, select, text
+from jobs.form_fields import MOMENT, MONO, area, radio, select, text
 from jobs.models import Team
 from jobs.offer import offered
 from jobs.previews import Preview
@@ -80,10 +80,10 @@ class JobForm(forms.Form):
     )
     every = text("Every", inputmode="numeric")
     unit = select("Unit", ((unit, unit) for unit in job_fields.UNITS))
-    anchor = text("Counted from", "Empty: from now. As 2026-11-29T18:00:00Z.", **MONO)
-    at = text("At", "An instant with its offset, as 2026-11-29T18:00:00+01:00.", **MONO)
-    starts_at = text("Not before", "Empty: from now. As 2026-11-29T18:00:00+01:00.", **MONO)
-    ends_at = text("Not after", "Empty: for good. A moment at that instant still fires.", **MONO)
+    anchor = text("Counted from", "Empty: from now. As 2026-11-29T18:00:00Z.", **MOMENT)
+    at = text("At", "An instant with its offset, as 2026-11-29T18:00:00+01:00.", **MOMENT)
+    starts_at = text("Not before", "Empty: from now. As 2026-11-29T18:00:00+01:00.", **MOMENT)
+    ends_at = text("Not after", "Empty: for good. A moment at that instant still fires.", **MOMENT)
     max_runs = text("Runs at most", "Empty: no bound.", inputmode="numeric")
     spread = text(
         "Spread (s)",

@@ -9,7 +9,7 @@ from django import forms
 
 from jobs import clock, definitions, schedules, typed_numbers
 from jobs.editing import Pause
-from jobs.form_fields import MONO, text
+from jobs.form_fields import MOMENT, text
 
 
 class PauseForm(forms.Form):
@@ -19,7 +19,7 @@ class PauseForm(forms.Form):
     until = text(
         "Until",
         "Empty: until somebody resumes it. As 2h, 1d, or 2026-11-29T18:00:00+01:00.",
-        **MONO,
+        **MOMENT,
     )
 
     pause: Pause

@@ -10,13 +10,12 @@ from django import forms
 
 from jobs import local_instants
 from jobs.definitions import Problem
+from jobs.form_fields import MOMENT
 from jobs.models import Job
 from jobs.schedule_errors import ScheduleError
 from jobs.templatetags.moments import zone_of
 from runs.backfills.span import Range
 from runs.models.backfill import MOST_ACTIVE
-
-_MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}
 
 
 class BackfillForm(forms.Form):
@@ -24,10 +23,10 @@ class BackfillForm(forms.Form):
     form is valid."""
 
     since = forms.CharField(
-        label="From", max_length=60, required=False, widget=forms.TextInput(attrs=_MONO)
+        label="From", max_length=60, required=False, widget=forms.TextInput(attrs=MOMENT)
     )
     until = forms.CharField(
-        label="To", max_length=60, required=False, widget=forms.TextInput(attrs=_MONO)
+        label="To", max_length=60, required=False, widget=forms.TextInput(attrs=MOMENT)
     )
     reverse = forms.BooleanField(label="The newest first", required=False)
     max_active = forms.IntegerField(
@@ -49,6 +48,8 @@ class BackfillForm(forms.Form):
         super().__init__(data, label_suffix="")
         self.zone = zone_of(job) or "UTC"
         clock = f"On the clock of {self.zone}, as 2026-11-29 18:00; or with an offset."
+        for name in ("since", "until"):
+            self.fields[name].widget.attrs["data-moment"] = self.zone
         self.fields["since"].help_text = f"{clock} A day alone is taken from its beginning."
         self.fields["until"].help_text = "Included. A day alone is taken to its end."
         self.fields["max_active"].help_text = (

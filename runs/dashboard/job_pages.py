@@ -48,18 +48,37 @@ select r.id, r.job_id
                     where later.job_id = r.job_id and later.id > r.id and later.id <= %(newest)s)
  order by r.id desc
 """
+# The moment that each job had when the list began, of those that have fired since.
+_FIRED_SINCE = """
+select distinct on (job_id) job_id, due_at
+  from (select id, job_id, due_at from runs_run
+         where id > %(newest)s and origin = 'schedule' order by id limit %(most)s) since
+ order by job_id, id
+"""
+_FIRED = 100_000  # runs that are looked through: of a list that stands open for hours
 
 
 def page(rows: QuerySet[Job], sort: str, cursor: str, size: int) -> tuple[list[Job], str | None]:
     """The rows behind a cursor (empty: from the beginning), and the cursor of the next page.
     Raises BadRequest (`cursor`) for one that a list in this order has not given."""
     newest, values = _opened(cursor, sort) if cursor else (_newest(), [])
-    places = _of_late(rows, newest, values, size) if sort == "last_run" else []
-    places = places or _places(rows, sort, newest, values, size)
+    places = _found(rows, sort, newest, values, size)
     ids = [job_id for *_, job_id in places[:size]]
     there = rows.in_bulk(ids)
     more = _cursor(places[size - 1], sort, newest) if len(places) > size else None
     return [there[job_id] for job_id in ids if job_id in there], more
+
+
+def _found(
+    rows: QuerySet[Job], sort: str, newest: UUID, values: Sequence[Any], size: int
+) -> Sequence[Any]:
+    """The jobs of a page, and one more, each with its place in the order before its id."""
+    places: Sequence[Any] = []
+    if sort == "last_run":
+        places = _of_late(rows, newest, values, size)
+    elif sort == "-next_due" and values:
+        places = _the_furthest_first(rows, newest, values, size)
+    return places or _places(rows, sort, newest, values, size)
 
 
 def _places(
@@ -86,14 +105,28 @@ def _of_late(
     return places if len(places) > size else []
 
 
+def _the_furthest_first(
+    rows: QuerySet[Job], newest: UUID, values: Sequence[Any], size: int
+) -> list[tuple[datetime, UUID]]:
+    """The same by next moment the other way round, where a fire moves a job to before the cursor:
+    one that has fired since stands at the moment that it had then, that of its first run since."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIRED_SINCE, {"newest": newest, "most": _FIRED})
+        fired: dict[UUID, datetime] = dict(cursor.fetchall())
+    last = datetime.fromisoformat(values[0]), UUID(values[1])
+    mine = rows.filter(id__in=list(fired)).values_list("id", flat=True)
+    moved = [(fired[job_id], job_id) for job_id in mine if (fired[job_id], job_id) < last]
+    others = rows.exclude(id__in=list(fired))
+    return sorted([*moved, *_places(others, "-next_due", newest, values, size)], reverse=True)
+
+
 def _ordered(rows: QuerySet[Job], sort: str, newest: UUID) -> QuerySet[Job]:
     if sort in ("name", "-name"):
         rows = rows.annotate(plain_name=Lower("name"))
     if sort == "next_due":
         rows = rows.annotate(next_at=Coalesce("due__at", Value(_NEVER)))
-    if sort == "-next_due":  # a job that has fired since stands where it did, not before the rest
-        first = _fired_since(newest).order_by("id").values("due_at")[:1]
-        rows = rows.annotate(next_at=Coalesce(Subquery(first), "due__at", Value(_EVER_BEFORE)))
+    if sort == "-next_due":
+        rows = rows.annotate(next_at=Coalesce("due__at", Value(_EVER_BEFORE)))
     if sort in ("last_run", "-last_run"):
         of_job = Run.objects.filter(job=OuterRef("pk"), id__lte=newest).order_by("-id")
         last = Coalesce(Subquery(of_job.values("id")[:1]), Value(_NO_RUN, UUIDField()))
@@ -106,13 +139,11 @@ def _not_yet_shown(
 ) -> QuerySet[Job]:
     rows = rows.filter(paging.behind(_BY[sort], values))
     if sort == "next_due":  # what has fired since stood before the cursor if its moment did
-        rows = rows.filter(~Q(Exists(_fired_since(newest).filter(due_at__lte=values[0]))))
+        fired = Run.objects.filter(
+            job=OuterRef("pk"), id__gt=newest, origin=Origin.SCHEDULE, due_at__lte=values[0]
+        )
+        rows = rows.filter(~Q(Exists(fired)))
     return rows
-
-
-def _fired_since(newest: UUID) -> QuerySet[Run]:
-    """The runs of a job since, from its schedule."""
-    return Run.objects.filter(job=OuterRef("pk"), id__gt=newest, origin=Origin.SCHEDULE)
 
 
 def _newest() -> UUID:

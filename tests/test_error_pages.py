@@ -48,6 +48,14 @@ def test_what_is_not_allowed(client: Client) -> None:
     check(client.get(f"/jobs/{job.id}/edit/"), 403, "Not allowed", "Ask an admin of the team.")
 
 
+def test_the_address_of_a_form(client: Client) -> None:
+    job = make.job(make.team())
+    answer = client.get(f"/jobs/{job.id}/pause/")
+    check(answer, 405, "Nothing to show here", "Nothing was changed.")
+    assert answer.headers["Allow"] == "POST"
+    assert client.post("/api/v1/overview/").json()["status"] in (401, 405)
+
+
 def test_a_form_of_a_page_that_is_too_old(client: Client) -> None:
     check(client.post("/sign-out/"), 403, "Please send it again", "Nothing was changed.")
 

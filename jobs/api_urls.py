@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from jobs import api, calendar_api
+from jobs import api
+from jobs.calendars import api as calendar_api
 
 urlpatterns = [
     path("jobs/<uuid:job_id>/", api.JobDoor.as_view(), name="api-job"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
-from jobs.calendars import Calendar, Rule
+from jobs.calendars.days import Calendar, Rule
 from jobs.cron_days import (
     DateWord,
     DayRule,

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from jobs import schedules, targets
 from jobs.addresses import AllowList
-from jobs.calendars import InForce, Use
+from jobs.calendars.days import InForce, Use
 from jobs.plans import Plan
 
 POLICIES = ("last", "all", "none", "ask")

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from jobs import definition_terms, overlaps, probes, schedules, targets
-from jobs.calendars import RULES, Calendar, Rule, Use
+from jobs.calendars.days import RULES, Calendar, Rule, Use
 from jobs.definition_errors import DefinitionError as DefinitionError
 from jobs.definition_errors import Problem as Problem
 from jobs.definition_values import ALONE as ALONE

@@ -31,7 +31,7 @@ from jobs import (
     signing,
     stored,
 )
-from jobs.calendars import Use
+from jobs.calendars.days import Use
 from jobs.definitions import Definition
 from jobs.edit_errors import Changed as Changed
 from jobs.edit_errors import Gone as Gone

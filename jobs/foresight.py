@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from jobs import impact, kept_calendars, neighbours, previews, stored
+from jobs import impact, neighbours, previews, stored
+from jobs.calendars import kept as kept_calendars
 from jobs.models import Job
 from jobs.plans import Plan
 from jobs.previews import Preview

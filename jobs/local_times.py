@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from jobs import schedules, zones
-from jobs.calendars import Calendar, business_date
+from jobs.calendars.days import Calendar, business_date
 from jobs.moment_values import Values
 from jobs.schedules import Cron, Schedule, canonical_instant
 

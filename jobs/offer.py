@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from django.conf import settings
 
-from jobs import kept_calendars, task_registry
+from jobs import task_registry
 from jobs.addresses import AllowList
-from jobs.calendars import InForce, Use
+from jobs.calendars import kept as kept_calendars
+from jobs.calendars.days import InForce, Use
 from jobs.definitions import Known
 from jobs.models import Calendar
 

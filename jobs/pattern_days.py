@@ -6,7 +6,7 @@ from calendar import monthrange
 from datetime import date, timedelta
 from functools import lru_cache
 
-from jobs.calendars import Calendar, Rule, working_days
+from jobs.calendars.days import Calendar, Rule, working_days
 from jobs.cron import Pattern
 from jobs.cron_days import DayRule, matching_days, shape_of
 

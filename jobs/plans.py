@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from jobs import schedules
-from jobs.calendars import Calendar, Use, use_of
+from jobs.calendars.days import Calendar, Use, use_of
 from jobs.instants import canonical_instant, parse_instant
 from jobs.schedules import At, PreviewedMoment, Schedule, ScheduleError
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 
-from jobs import calendar_notes, clock_notes, job_fields, remarks, schedules, words
-from jobs.calendars import RULES, InForce, Rule
+from jobs import clock_notes, job_fields, remarks, schedules, words
+from jobs.calendars import notes as calendar_notes
+from jobs.calendars.days import RULES, InForce, Rule
 from jobs.definitions import Problem
 from jobs.job_fields import Typed
 from jobs.plans import Plan, refusal

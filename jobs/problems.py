@@ -18,7 +18,8 @@ from rest_framework.exceptions import APIException, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
 
-from jobs import calendar_editing, request_ids, strict_json
+from jobs import request_ids, strict_json
+from jobs.calendars import editing as calendar_editing
 from jobs.definitions import DefinitionError, Problem
 from jobs.deleted import Deleted
 from jobs.editing import Changed, Gone, NameTaken, NothingDue, ReadOnly

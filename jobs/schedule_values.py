@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from jobs.calendars import Calendar, Rule
+from jobs.calendars.days import Calendar, Rule
 
 Dst = Literal["once", "wall"]
 

@@ -13,8 +13,9 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 
-from jobs import calendar_notes, clock_notes, schedule_format
-from jobs.calendars import Calendar, Rule
+from jobs import clock_notes, schedule_format
+from jobs.calendars import notes as calendar_notes
+from jobs.calendars.days import Calendar, Rule
 from jobs.clock_changes import WallClock
 from jobs.instants import canonical_instant, parse_instant
 from jobs.schedule_errors import ScheduleError

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from jobs import definitions, kept_calendars, schedules, targets
+from jobs import definitions, schedules, targets
+from jobs.calendars import kept as kept_calendars
 from jobs.definitions import Definition
 from jobs.models import Job
 from jobs.outlook import outlook

@@ -3,7 +3,8 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from jobs import calendar_views, foresight_views, settings_views, token_views, views
+from jobs import foresight_views, settings_views, token_views, views
+from jobs.calendars import views as calendar_views
 
 urlpatterns = [
     path(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from jobs import cron
 from jobs.beat_rows import NEVER
-from jobs.calendars import Rule
+from jobs.calendars.days import Rule
 from jobs.cron import Pattern
 from jobs.cron_days import DateWord, DayRule, LastWorkingDay, NthWorkingDay
 from jobs.instants import canonical_instant

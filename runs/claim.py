@@ -18,7 +18,8 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import kept_calendars, local_times, zones
+from jobs import local_times, zones
+from jobs.calendars import kept as kept_calendars
 from jobs.catch_up import Fates, Policy, fates, under_hold
 from jobs.timeline import Timeline, Version
 from runs import allowance, claim_rows, insert, placing, snapshots

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from jobs.calendars import Use
+from jobs.calendars.days import Use
 from runs.arrays import array
 from runs.birth import UnderHold
 from runs.holds import holding

@@ -21,8 +21,10 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
-from jobs import asked_once, calendar_content, calendar_editing, clock
+from jobs import asked_once, clock
 from jobs.beat_rows import ANSWER
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
 from jobs.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion
 from jobs.task_registry import job_task

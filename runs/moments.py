@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q
 
-from jobs import kept_calendars
+from jobs.calendars import kept as kept_calendars
 from jobs.schedule_errors import ScheduleError
 from jobs.timeline import Timeline, Version
 from runs import claim_rows

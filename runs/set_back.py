@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import kept_calendars
+from jobs.calendars import kept as kept_calendars
 from jobs.schedules import ScheduleError
 from runs import claim_rows
 

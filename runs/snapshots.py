@@ -15,7 +15,8 @@ from uuid import UUID
 import structlog
 from django.db import connection
 
-from jobs import definitions, kept_calendars, local_times, moment_values
+from jobs import definitions, local_times, moment_values
+from jobs.calendars import kept as kept_calendars
 from jobs.models import Job
 from jobs.moment_values import Values
 from jobs.schedules import ScheduleError

@@ -19,7 +19,8 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import kept_calendars, local_times, new_zone_data, zones
+from jobs import local_times, new_zone_data, zones
+from jobs.calendars import kept as kept_calendars
 from jobs.new_zone_data import Fired
 from jobs.schedules import ScheduleError, canonical_instant
 from runs.arrays import array

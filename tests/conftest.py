@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from config import pgmq_schema
-from jobs import kept_calendars
+from jobs.calendars import kept as kept_calendars
 from jobs.models import Team, User
 from tests import databases, make, plugin, servers
 from tests.api import Api

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from jobs import calendar_content, calendar_editing, holds
+from jobs import holds
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
 from jobs.models import CalendarVersion, Hold, Job, Membership, Team
 from jobs.roles import Role
 from runs import idempotency, steps

@@ -17,7 +17,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from jobs import calendar_content, calendar_editing, editing, holds, tokens
+from jobs import editing, holds, tokens
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
 from jobs.models import Asked, Due, Job, Membership, Preference, Team, Token, User
 from runs.models import (
     Approval,

@@ -13,7 +13,9 @@ from django.test import Client
 from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from jobs import calendar_content, calendar_editing, clock, editing, events, sign_ins
+from jobs import clock, editing, events, sign_ins
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
 from jobs.instants import canonical_instant
 from jobs.models import AuditEvent, Job, Membership, Team, User
 from jobs.recorded_admin import RecordedAdmin

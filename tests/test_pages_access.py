@@ -9,8 +9,10 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern
 
-from jobs import calendar_content, calendar_editing, holds, tokens
+from jobs import holds, tokens
 from jobs import urls as jobs_urls
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
 from jobs.models import Hold, Job, Token, User
 from runs import urls as runs_urls
 from runs.models import Approval, Backfill, Channel, Replay, Run

@@ -8,7 +8,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models.functions import Lower
 
-from jobs.calendars import RULES, Use
+from jobs.calendars.days import RULES, Use
 from jobs.definition_values import COMPLETIONS, DAY
 from jobs.definitions import POLICIES
 from jobs.models.calendar import Calendar

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from django.db import connection
 
-from jobs import kept_calendars
-from jobs.calendars import use_of
+from jobs.calendars import kept as kept_calendars
+from jobs.calendars.days import use_of
 from jobs.plans import Plan
 from jobs.schedules import ScheduleError
 from jobs.timeline import Timeline, Version

@@ -10,8 +10,9 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from jobs import kept_calendars, schedules
-from jobs.calendars import Calendar, Use
+from jobs import schedules
+from jobs.calendars import kept as kept_calendars
+from jobs.calendars.days import Calendar, Use
 from jobs.clock_changes import WallClock
 from jobs.models import Job
 from jobs.pattern_days import named_in

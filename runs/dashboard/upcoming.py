@@ -18,8 +18,8 @@ from uuid import UUID
 from django.db.models import Count, F, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from jobs import kept_calendars
-from jobs.calendars import Use
+from jobs.calendars import kept as kept_calendars
+from jobs.calendars.days import Use
 from jobs.instants import canonical_instant
 from jobs.models import Job
 from jobs.plans import Plan

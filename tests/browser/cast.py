@@ -7,7 +7,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from jobs import calendar_content, calendar_editing, clock, editing
+from jobs import clock, editing
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
 from jobs.models import Due, Job, Team, User
 from jobs.models.team import PLATFORM
 from jobs.roles import Role

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from django.db import connection
 
-from jobs import calendar_content, calendar_editing, editing
+from jobs import editing
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
 from jobs.models import Job, Team
 from runs.dashboard import month
 from runs.dashboard.month import Day

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jobs import calendar_content, calendar_editing
-from jobs.calendar_editing import Editor
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
+from jobs.calendars.editing import Editor
 from jobs.models import Job, Team, User
 from runs.states import State
 from tests import make

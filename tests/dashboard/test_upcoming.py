@@ -13,7 +13,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import calendar_content, calendar_editing, clock, editing, holds, stored
+from jobs import clock, editing, holds, stored
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
 from jobs.instants import canonical_instant
 from jobs.models import Due, Job, Team, User
 from runs.dashboard import upcoming

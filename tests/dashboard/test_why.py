@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobs import calendar_content, calendar_editing, clock, editing, holds
+from jobs import clock, editing, holds
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
 from jobs.instants import canonical_instant
 from jobs.models import Due, Job, Team, User
 from runs.dashboard import why

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from jobs import calendar_content, calendar_editing, clock
-from jobs.calendar_editing import Editor
+from jobs import clock
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
+from jobs.calendars.editing import Editor
 from jobs.models import Calendar, CalendarVersion, Due, Job, User
 from tests import make
 from tests.pages import Browser, Page, typed

@@ -9,8 +9,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from jobs import calendar_notes, calendars, local_times, schedules, words
-from jobs.calendars import MONDAY_TO_FRIDAY, RULES, Calendar, Rule, business_date, nth_working_day
+from jobs import local_times, schedules, words
+from jobs.calendars import days as calendars
+from jobs.calendars import notes as calendar_notes
+from jobs.calendars.days import (
+    MONDAY_TO_FRIDAY,
+    RULES,
+    Calendar,
+    Rule,
+    business_date,
+    nth_working_day,
+)
 from jobs.schedules import Cron, ScheduleError
 from tests.jobs import enumeration
 from tests.jobs.moments import NOW, TICK, WIDTH, at

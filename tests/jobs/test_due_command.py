@@ -12,8 +12,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs import calendar_content, calendar_editing, schedules
-from jobs.calendar_editing import Editor
+from jobs import schedules
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
+from jobs.calendars.editing import Editor
 from tests import make
 
 

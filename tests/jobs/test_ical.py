@@ -7,8 +7,8 @@ from datetime import date
 
 import pytest
 
-from jobs import ical
-from jobs.ical import IcalError
+from jobs.calendars import ical
+from jobs.calendars.ical import IcalError
 
 FIRST, LAST = date(2025, 1, 1), date(2036, 12, 31)
 

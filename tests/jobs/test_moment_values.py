@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs import calendars, local_times, moment_values, schedules, targets
+from jobs import local_times, moment_values, schedules, targets
+from jobs.calendars import days as calendars
 from jobs.moment_values import Values
 from jobs.targets import TargetError
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from jobs import calendar_content, calendar_editing, clock, editing
-from jobs.calendar_editing import Editor
-from jobs.calendars import WEEKDAY_NAMES
+from jobs import clock, editing
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
+from jobs.calendars.days import WEEKDAY_NAMES
+from jobs.calendars.editing import Editor
 from jobs.models import Calendar, Due, Job, JobVersion
 from runs import claim
 from runs.models import Run

@@ -10,7 +10,9 @@ import pytest
 from django.contrib.sessions.models import Session
 from django_celery_beat.models import PeriodicTask
 
-from jobs import beat_tasks, calendar_content, calendar_editing, clock, task_registry
+from jobs import beat_tasks, clock, task_registry
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing as calendar_editing
 from jobs.instants import parse_instant
 from jobs.models import CalendarVersion, Job
 from runs import ages, housekeeping

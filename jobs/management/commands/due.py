@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs import previews, schedules, zones
-from jobs.calendars import RULES
+from jobs.calendars.days import RULES
 from jobs.offer import offered
 from jobs.plans import Plan
 from jobs.previews import Preview

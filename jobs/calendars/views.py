@@ -13,17 +13,13 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from jobs import (
-    calendar_editing,
-    calendar_effects,
-    clock,
-    kept_calendars,
-    public_holidays,
-)
-from jobs.calendar_api import calendars
-from jobs.calendar_editing import Editor
-from jobs.calendar_forms import CalendarForm, typed_of
-from jobs.calendars import Calendar
+from jobs import clock
+from jobs.calendars import editing, effects, public_holidays
+from jobs.calendars import kept as kept_calendars
+from jobs.calendars.api import calendars
+from jobs.calendars.days import Calendar
+from jobs.calendars.editing import Editor
+from jobs.calendars.forms import CalendarForm, typed_of
 from jobs.definitions import DefinitionError
 from jobs.models import CalendarVersion, Job, Team
 from jobs.page_door import fragment, page, person
@@ -82,7 +78,7 @@ def calendar_new(request: HttpRequest) -> HttpResponse:
     if "look" in request.POST:
         return _form_page(request, _unsent(form))
     name = request.POST.get("name", "").strip()
-    if form.is_valid() and _write(form, lambda: calendar_editing.create(name, form.content, by=by)):
+    if form.is_valid() and _write(form, lambda: editing.create(name, form.content, by=by)):
         request.session.pop(_DRAFT, None)
         messages.success(request, f"The calendar {name} is there. Jobs may go by it.")
         return redirect("calendar", name)
@@ -94,8 +90,8 @@ def calendar_new(request: HttpRequest) -> HttpResponse:
 def calendar_edit(request: HttpRequest, name: str) -> HttpResponse:
     """Change a calendar: first what would move, then, once confirmed, it is saved."""
     newest, by = _newest(name), _editor(request)
-    calendar_editing.demand(by, name)
-    stored = calendar_editing.content_of(newest)
+    editing.demand(by, name)
+    stored = editing.content_of(newest)
     kept = [*_drafts(request), *([stored.ical] if stored.ical else [])]
     if request.method == "GET":
         return _form_page(request, CalendarForm(initial=typed_of(stored), kept=kept), newest)
@@ -108,9 +104,7 @@ def calendar_edit(request: HttpRequest, name: str) -> HttpResponse:
         return _form_page(request, form, newest, status=409)
     if not form.is_valid() or "confirm" not in request.POST:
         return _effect_page(request, form, newest, by)
-    if not _write(
-        form, lambda: calendar_editing.change(name, form.content, by=by, seen=newest.number)
-    ):
+    if not _write(form, lambda: editing.change(name, form.content, by=by, seen=newest.number)):
         return _form_page(request, form, newest, status=422)
     request.session.pop(_DRAFT, None)
     messages.success(request, f"{name} is saved, and its jobs go by it.")
@@ -123,8 +117,8 @@ def calendar_delete(request: HttpRequest, name: str) -> HttpResponse:
     """Delete a calendar that no job goes by."""
     _newest(name)
     try:
-        calendar_editing.delete(name, by=_editor(request))
-    except calendar_editing.Refused as refused:
+        editing.delete(name, by=_editor(request))
+    except editing.Refused as refused:
         messages.error(request, f"{refused} Nothing was done.")
         return redirect("calendar", name)
     messages.success(request, f"{name} is deleted.")
@@ -178,8 +172,8 @@ def _place(newest: CalendarVersion) -> str:
 
 def _newest(name: str) -> CalendarVersion:
     try:
-        return calendar_editing.newest(name)
-    except calendar_editing.Gone:
+        return editing.newest(name)
+    except editing.Gone:
         raise Http404 from None
 
 
@@ -210,9 +204,9 @@ def _write(form: CalendarForm, write: Callable[[], object]) -> bool:
         write()
     except DefinitionError as error:
         form.refuse(error.problems)
-    except calendar_editing.Refused as refused:
+    except editing.Refused as refused:
         form.add_error("name" if "named" in str(refused) else None, str(refused))
-    except calendar_editing.Gone:
+    except editing.Gone:
         form.add_error(None, "Somebody deleted this calendar meanwhile. Nothing was saved.")
     else:
         return True
@@ -228,7 +222,7 @@ def _effect_page(
     teams = Team.objects.where(by.user.id, Act.READ).values_list("id", flat=True)
     seen = None if by.user.is_staff else frozenset(teams)
     try:
-        found = calendar_effects.effect(newest, form.content, teams=seen)
+        found = effects.effect(newest, form.content, teams=seen)
     except DefinitionError as error:
         form.refuse(error.problems)
         return _form_page(request, form, newest, status=422)

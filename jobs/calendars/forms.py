@@ -1,4 +1,4 @@
-"""The form of a calendar. What one may say is decided by `calendar_content.read`, not here."""
+"""The form of a calendar. What one may say is decided by `content.read`, not here."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from jobs import calendar_content, ical, public_holidays
-from jobs.calendar_content import Content
-from jobs.calendars import WEEKDAY_NAMES
+from jobs.calendars import content as calendar_content
+from jobs.calendars import ical, public_holidays
+from jobs.calendars.content import Content
+from jobs.calendars.days import WEEKDAY_NAMES
 from jobs.definitions import DefinitionError, Problem
 from jobs.previews import said
 

@@ -18,8 +18,10 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
-from jobs import calendar_content, clock, editing, events, kept_calendars
-from jobs.calendar_content import Content, Expanded
+from jobs import clock, editing, events
+from jobs.calendars import content as calendar_content
+from jobs.calendars import kept
+from jobs.calendars.content import Content, Expanded
 from jobs.models import Calendar, CalendarVersion, Due, Job, User
 from jobs.shards import shard_of
 
@@ -101,7 +103,7 @@ def change(
             _move(jobs, found)
             _recorded(newest, found, by.user if by else None)
     except Exception:
-        kept_calendars.forget()  # of the version that was taken back
+        kept.forget()  # of the version that was taken back
         raise
     who = by.user.get_username() if by else None
     log.info("calendar.changed", calendar=name, version=found.number, jobs=len(jobs), by=who)

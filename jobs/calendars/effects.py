@@ -9,9 +9,12 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
-from jobs import calendar_changes, calendar_content, clock, kept_calendars, schedules, stored
-from jobs.calendar_changes import Change, Changes
-from jobs.calendar_content import Content, Expanded
+from jobs import clock, schedules, stored
+from jobs.calendars import changes as calendar_changes
+from jobs.calendars import content as calendar_content
+from jobs.calendars import kept
+from jobs.calendars.changes import Change, Changes
+from jobs.calendars.content import Content, Expanded
 from jobs.models import CalendarVersion, Job, Team
 from jobs.schedules import ScheduleError
 
@@ -74,7 +77,7 @@ class _Comparison:
     ) -> None:
         days = {str(day): label for day, label in expanded.days.items()}
         self.name, self.now = newest.calendar_id, now
-        self.new = kept_calendars.content(content.weekdays, days, expanded.known_until)
+        self.new = kept.content(content.weekdays, days, expanded.known_until)
         self.known: dict[tuple[object, ...], Changes] = {}
 
     def of(self, job: Job) -> Changes:

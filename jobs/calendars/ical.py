@@ -16,10 +16,10 @@ import recurring_ical_events
 from icalendar import Calendar
 from icalendar.prop import vDuration, vRecur
 
-from jobs.ical_events import DATES, Event, Line, events
-from jobs.ical_events import MAX_BYTES as MAX_BYTES
-from jobs.ical_events import IcalError as IcalError
-from jobs.ical_events import read as read
+from jobs.calendars.ical_events import DATES, Event, Line, events
+from jobs.calendars.ical_events import MAX_BYTES as MAX_BYTES
+from jobs.calendars.ical_events import IcalError as IcalError
+from jobs.calendars.ical_events import read as read
 
 MOST_DAYS = 5_000
 MOST_RULES = 500

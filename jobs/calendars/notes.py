@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 
-from jobs.calendars import LONGEST_BREAK, Calendar
+from jobs.calendars.days import LONGEST_BREAK, Calendar
 from jobs.clock_changes import WallClock
 from jobs.clock_notes import local
 from jobs.cron import Pattern

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from jobs import calendars, ical, public_holidays
-from jobs.calendars import LONGEST_BREAK, WEEKDAY_NAMES
+from jobs.calendars import days as calendars
+from jobs.calendars import ical, public_holidays
+from jobs.calendars.days import LONGEST_BREAK, WEEKDAY_NAMES
 from jobs.definition_errors import DefinitionError, Problem
 from jobs.json_values import check_text
 from jobs.schedule_errors import short

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connection
 from django.db.backends.signals import connection_created
 
-from jobs.calendars import WEEKDAY_NAMES, Calendar, Use
+from jobs.calendars.days import WEEKDAY_NAMES, Calendar, Use
 from jobs.plans import Plan
 from jobs.schedules import ScheduleError
 

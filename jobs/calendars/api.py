@@ -1,4 +1,4 @@
-"""The API's doors to calendars. The rules are in jobs/calendar_editing.py."""
+"""The API's doors to calendars. The rules are in jobs/calendars/editing.py."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs import access, asked, calendar_content, calendar_editing, calendar_effects, paging
+from jobs import access, asked, paging
 from jobs.api_door import Door
 from jobs.api_shapes import instant
-from jobs.calendar_editing import Editor
+from jobs.calendars import content as calendar_content
+from jobs.calendars import editing, effects
+from jobs.calendars.editing import Editor
 from jobs.definitions import DefinitionError, Problem
 from jobs.models import Calendar, CalendarVersion, Team
 from jobs.problems import BadRequest, LongJSONParser
@@ -42,7 +44,7 @@ class CalendarsDoor(CalendarDoor):
         data: Any = request.data
         content = calendar_content.read(data, beside=("name",))
         name = calendar_content.name(data.get("name"))
-        version = calendar_editing.create(name, content, by=editor(request))
+        version = editing.create(name, content, by=editor(request))
         where = request.build_absolute_uri(reverse("api-calendar", args=[name]))
         return Response(of_version(version), status=201, headers={"Location": where})
 
@@ -53,21 +55,21 @@ class CalendarItemDoor(CalendarDoor):
     def get(self, request: Request, name: str) -> Response:
         """What it says, and all its days off."""
         asked.parameters(request, ())
-        return Response(of_version(calendar_editing.newest(name)))
+        return Response(of_version(editing.newest(name)))
 
     def put(self, request: Request, name: str) -> Response:
         """A new version, to which its jobs are moved; `version` is the one that was seen."""
-        calendar_editing.newest(name)
+        editing.newest(name)
         access.team(request, Act.EDIT)
         content, seen = _content(request.data, name)
-        version = calendar_editing.change(name, content, by=editor(request), seen=seen)
+        version = editing.change(name, content, by=editor(request), seen=seen)
         return Response(of_version(version))
 
     def delete(self, request: Request, name: str) -> Response:
         """The calendar gone, 204; refused while jobs go by it."""
-        calendar_editing.newest(name)
+        editing.newest(name)
         access.team(request, Act.EDIT)
-        calendar_editing.delete(name, by=editor(request))
+        editing.delete(name, by=editor(request))
         return Response(status=204)
 
 
@@ -76,11 +78,11 @@ class CalendarPreviewDoor(CalendarDoor):
 
     def post(self, request: Request, name: str) -> Response:
         """The moments of a year that would vanish, be new or move; nothing is saved."""
-        newest = calendar_editing.newest(name)
+        newest = editing.newest(name)
         content, _ = _content(request.data, name)
         teams = frozenset({access.team(request, Act.READ).id})
-        found = calendar_effects.effect(newest, content, teams=teams)
-        return Response(calendar_effects.shape(found))
+        found = effects.effect(newest, content, teams=teams)
+        return Response(effects.shape(found))
 
 
 class CalendarVersionsDoor(Door):
@@ -89,7 +91,7 @@ class CalendarVersionsDoor(Door):
     def get(self, request: Request, name: str) -> Response:
         """The versions, newest first, without the text of iCal files."""
         asked.parameters(request, paging.PARAMETERS)
-        calendar_editing.newest(name)
+        editing.newest(name)
         rows = CalendarVersion.objects.filter(calendar=name).select_related("by")
         return paging.page(request, rows, ("-number",), _of_past)
 
@@ -109,7 +111,7 @@ def calendars() -> QuerySet[Calendar]:
 
 def of_version(version: CalendarVersion) -> dict[str, Any]:
     """A calendar with all that it says."""
-    content = calendar_content.shape(calendar_editing.content_of(version))
+    content = calendar_content.shape(editing.content_of(version))
     return {
         **_of_calendar(calendars().get(name=version.calendar_id)),
         **content,

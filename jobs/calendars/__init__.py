@@ -1,0 +1,1 @@
+"""Calendars: days off, where they come from, what they do to moments, and who may change them."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from jobs import cron
-from jobs.cron import DATE, HOUR, MINUTE, MONTH, WEEKDAY, Field
+from jobs.cron import grammar
+from jobs.cron.grammar import DATE, HOUR, MINUTE, MONTH, WEEKDAY, Field
 from jobs.schedule_errors import ScheduleError
 
 
@@ -62,7 +62,7 @@ def _days(date: str, weekday: str) -> tuple[str, str]:
     """Both day fields, spelled so that both must hold."""
     if date.startswith("*") or weekday.startswith("*"):
         return date, weekday
-    named = cron.parse(f"0 0 {date} * {weekday}").days
+    named = grammar.parse(f"0 0 {date} * {weekday}").days
     if named.dates == _EVERY_DATE:
         return "*", weekday
     if named.weekdays == _EVERY_WEEKDAY:

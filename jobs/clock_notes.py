@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from jobs import zones
-from jobs.clock_changes import WallClock
+from jobs.cron.clock_changes import WallClock
+from jobs.cron.wall_clock import count_matches
 from jobs.schedule_values import Cron, Schedule
-from jobs.wall_clock import count_matches
 from jobs.zones import Segment
 
 _TICK = timedelta.resolution

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from jobs import cron, local_times, schedules
+from jobs import local_times, schedules
+from jobs.cron import grammar
 from jobs.plans import Plan
 from jobs.schedules import Cron, Schedule
 
@@ -48,7 +49,7 @@ def next_moment(
 
 def _goes_by(part: Schedule) -> str | None:
     """The zone whose clock decides that a fixed time has come; None for what repeats anyway."""
-    if isinstance(part, Cron) and not cron.parse(part.expression).starred:
+    if isinstance(part, Cron) and not grammar.parse(part.expression).starred:
         return part.timezone
     return None
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 
-from jobs import clock_notes, job_fields, remarks, schedules, words
+from jobs import clock_notes, job_fields, schedules, words
 from jobs.calendars import notes as calendar_notes
 from jobs.calendars.days import RULES, InForce, Rule
+from jobs.cron import remarks
 from jobs.definitions import Problem
 from jobs.job_fields import Typed
 from jobs.plans import Plan, refusal

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from jobs import cron, zones
+from jobs import zones
+from jobs.cron import grammar
 from jobs.instants import canonical_instant, parse_instant
 from jobs.schedule_errors import REQUIRED, ScheduleError, short
 from jobs.schedule_values import At, Cron, Dst, Every, Schedule
@@ -104,8 +105,8 @@ def _or_wrong(
 
 
 def _expression(given: object) -> str:
-    expression = cron.normalise(given)
-    cron.parse(expression)
+    expression = grammar.normalise(given)
+    grammar.parse(expression)
     return expression
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from jobs import clock_notes, schedule_format
 from jobs.calendars import notes as calendar_notes
 from jobs.calendars.days import Calendar, Rule
-from jobs.clock_changes import WallClock
+from jobs.cron.clock_changes import WallClock
 from jobs.instants import canonical_instant, parse_instant
 from jobs.schedule_errors import ScheduleError
 from jobs.schedule_values import At, Cron, Every, Schedule

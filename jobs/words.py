@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from jobs import cron
 from jobs.beat_rows import NEVER
 from jobs.calendars.days import Rule
-from jobs.cron import Pattern
-from jobs.cron_days import DateWord, DayRule, LastWorkingDay, NthWorkingDay
+from jobs.cron import grammar
+from jobs.cron.days import DateWord, DayRule, LastWorkingDay, NthWorkingDay
+from jobs.cron.grammar import Pattern
 from jobs.instants import canonical_instant
 from jobs.schedules import At, Cron, Every, Schedule
 
@@ -34,7 +34,7 @@ def of_schedule(schedule: Schedule) -> str:
     """One schedule in words, beginning with a capital; empty where there are no short ones."""
     match schedule:
         case Cron(expression):
-            return _sentence(_of_pattern(cron.parse(expression)))
+            return _sentence(_of_pattern(grammar.parse(expression)))
         case Every(seconds):
             return _sentence(f"every {of_seconds(seconds)}")
         case At() if schedule in NEVER:

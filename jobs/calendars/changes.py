@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from jobs import zones
-from jobs.clock_changes import WallClock
-from jobs.cron import Pattern
-from jobs.cron_days import LastWorkingDay, NthWorkingDay
-from jobs.pattern_days import days_in
+from jobs.cron.clock_changes import WallClock
+from jobs.cron.days import LastWorkingDay, NthWorkingDay
+from jobs.cron.grammar import Pattern
+from jobs.cron.pattern_days import days_in
 from jobs.plans import Plan
 from jobs.schedules import Cron, Schedule
 

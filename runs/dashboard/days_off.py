@@ -13,9 +13,9 @@ from django.db.models import Count, QuerySet
 from jobs import schedules
 from jobs.calendars import kept as kept_calendars
 from jobs.calendars.days import Calendar, Use
-from jobs.clock_changes import WallClock
+from jobs.cron.clock_changes import WallClock
+from jobs.cron.pattern_days import named_in
 from jobs.models import Job
-from jobs.pattern_days import named_in
 from jobs.schedule_errors import ScheduleError
 from jobs.schedules import Cron
 

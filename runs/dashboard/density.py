@@ -16,8 +16,8 @@ from itertools import compress
 from operator import and_
 
 from jobs import schedules, zones
-from jobs.clock_changes import WallClock
-from jobs.pattern_days import comes_on
+from jobs.cron.clock_changes import WallClock
+from jobs.cron.pattern_days import comes_on
 from jobs.plans import Plan
 from jobs.schedules import At, Cron, Every, Schedule
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from datetime import datetime, timedelta
 
-from jobs.clock_changes import WallClock
-from jobs.cron import Pattern
-from jobs.pattern_days import comes_on
+from jobs.cron.clock_changes import WallClock
+from jobs.cron.grammar import Pattern
+from jobs.cron.pattern_days import comes_on
 from jobs.plans import Plan
 from jobs.schedules import Cron
 from runs.dashboard.density import local_days

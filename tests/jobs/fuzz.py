@@ -6,7 +6,8 @@ import time
 from random import Random
 from typing import Any
 
-from jobs import cron, schedules, zones
+from jobs import schedules, zones
+from jobs.cron import grammar
 from jobs.schedules import ScheduleError
 from tests.jobs import expressions
 from tests.jobs.moments import NOW
@@ -59,7 +60,7 @@ def seconds(given: object) -> float:
 
 
 def _seconds(given: object) -> float:
-    cron.parse.cache_clear()
+    grammar.parse.cache_clear()
     schedules._remembered.cache_clear()
     began = time.process_time()
     tries(given)

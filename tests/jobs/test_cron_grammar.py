@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from jobs import cron, schedules
+from jobs import schedules
+from jobs.cron import grammar
 from jobs.schedules import Cron, ScheduleError
 from tests.jobs import fuzz
 
@@ -123,7 +124,7 @@ def test_is_refused_with_field_value_and_remedy(expression: str, word: str) -> N
     ],
 )
 def test_two_spellings_of_one_schedule(one: str, other: str) -> None:
-    assert cron.parse(one) == cron.parse(other)
+    assert grammar.parse(one) == grammar.parse(other)
 
 
 def test_an_expression_is_kept_trimmed_and_otherwise_as_written() -> None:
@@ -131,10 +132,10 @@ def test_an_expression_is_kept_trimmed_and_otherwise_as_written() -> None:
 
 
 def test_a_full_range_is_no_star() -> None:
-    assert not cron.parse("0-59 0-23 * * *").starred
-    assert cron.parse("*/5 0 * * *").starred
-    assert not cron.parse("0 0 1-31 * 1").days.both
-    assert cron.parse("0 0 */2 * 1").days.both
+    assert not grammar.parse("0-59 0-23 * * *").starred
+    assert grammar.parse("*/5 0 * * *").starred
+    assert not grammar.parse("0 0 1-31 * 1").days.both
+    assert grammar.parse("0 0 */2 * 1").days.both
 
 
 SPARSE = [

@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from jobs import remarks, schedules
+from jobs import schedules
+from jobs.cron import remarks
 from jobs.schedules import Cron
 
 TODAY = date(2026, 11, 30)  # a Monday

@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from jobs import cron, zones
-from jobs.cron import Pattern
+from jobs import zones
+from jobs.cron import grammar
+from jobs.cron.grammar import Pattern
+from jobs.cron.wall_clock import count_matches, next_match
 from jobs.schedule_values import Cron
-from jobs.wall_clock import count_matches, next_match
 from jobs.zones import Segment
 
 _TICK = timedelta.resolution
@@ -40,7 +41,7 @@ class WallClock:
 
     @classmethod
     def of(cls, schedule: Cron) -> WallClock:
-        pattern = cron.parse(schedule.expression)
+        pattern = grammar.parse(schedule.expression)
         if schedule.calendar is not None:
             pattern = replace(pattern, calendar=schedule.calendar, rule=schedule.rule)
         follows = schedule.dst == "wall" or pattern.starred

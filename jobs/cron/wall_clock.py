@@ -15,8 +15,8 @@ from threading import Lock
 
 from croniter import croniter  # type: ignore[import-untyped]
 
-from jobs.cron import HOUR, MINUTE, Field, Pattern
-from jobs.pattern_days import comes_on, days_in, months_of
+from jobs.cron.grammar import HOUR, MINUTE, Field, Pattern
+from jobs.cron.pattern_days import comes_on, days_in, months_of
 
 _MINUTE = timedelta(minutes=1)
 # 29 February on a given weekday comes every 28 years, or after 40 where a leap year is left out.

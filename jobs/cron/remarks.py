@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from itertools import islice
 
-from jobs import cron, zones
-from jobs.cron import Pattern
-from jobs.cron_days import DayRule, NearestWorkday, NthWeekday, matching_days, shape_of
+from jobs import zones
+from jobs.cron import grammar
+from jobs.cron.days import DayRule, NearestWorkday, NthWeekday, matching_days, shape_of
+from jobs.cron.grammar import Pattern
 from jobs.schedule_values import Cron
 from jobs.words import DAYS, MONTHS, joined, ordinal
 
@@ -24,8 +25,8 @@ _LEAP, _COMMON = 2028, 2027  # a year of either length, for the lengths of their
 
 def of_cron(schedule: Cron, today: date) -> list[str]:
     """The remarks on one schedule; none for most. Examples begin after `today`."""
-    pattern = cron.parse(schedule.expression)
-    fields = cron.fields(schedule.expression)
+    pattern = grammar.parse(schedule.expression)
+    fields = grammar.fields(schedule.expression)
     found = [
         _two_day_fields(pattern, today),
         _every_minute(pattern, fields),

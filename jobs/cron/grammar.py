@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NoReturn
 
 from jobs.calendars.days import Calendar, Rule
-from jobs.cron_days import (
+from jobs.cron.days import (
     DateWord,
     DayRule,
     LastDay,

@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 from jobs.calendars.days import Calendar, Rule, working_days
-from jobs.cron import Pattern
-from jobs.cron_days import DayRule, matching_days, shape_of
+from jobs.cron.days import DayRule, matching_days, shape_of
+from jobs.cron.grammar import Pattern
 
 _DAY = timedelta(days=1)
 _EVERY_MONTH = tuple(range(1, 13))

@@ -1,0 +1,1 @@
+"""Cron patterns: what one may write, which days and times it names, and when those come. PURE."""

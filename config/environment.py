@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
-from jobs.addresses import AllowList, AllowListError
+from jobs.targets.addresses import AllowList, AllowListError
 
 _QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")  # PGMQ makes a table's name of it
 

@@ -7,8 +7,8 @@ from urllib.parse import unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from jobs.target_errors import TargetError
-from jobs.target_urls import split_url
+from jobs.targets.errors import TargetError
+from jobs.targets.urls import split_url
 
 _SHAPE = "Write smtp+tls://user:password@host:587, smtps:// (465), smtp:// (25) or console:."
 _PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}

@@ -32,7 +32,7 @@ from jobs.celery_crontab import Crontab
 from jobs.definitions import DAY, NAME_LENGTH, TEXT_LENGTH, Definition, DefinitionError, Problem
 from jobs.plans import Plan
 from jobs.schedules import At, Every, Schedule, ScheduleError, canonical_instant
-from jobs.targets import TaskTarget
+from jobs.targets.shapes import TaskTarget
 
 ANSWER = "onebeat_idempotent"
 NEVER: tuple[Schedule, ...] = (At(datetime(1970, 1, 1, tzinfo=UTC)),)  # of a row without a time

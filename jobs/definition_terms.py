@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jobs.definition_errors import Problem
-from jobs.targets import HttpTarget
+from jobs.targets.shapes import HttpTarget
 
 
 def refusals(found: Mapping[str, Any]) -> Iterator[Problem]:

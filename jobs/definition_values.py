@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
-from jobs import schedules, targets
-from jobs.addresses import AllowList
+from jobs import schedules
 from jobs.calendars.days import InForce, Use
 from jobs.plans import Plan
+from jobs.targets import shapes as targets
+from jobs.targets.addresses import AllowList
 
 POLICIES = ("last", "all", "none", "ask")
 HOUR, DAY, WEEK = 3600, 86_400, 604_800

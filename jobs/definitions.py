@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from jobs import definition_terms, overlaps, probes, schedules, targets
+from jobs import definition_terms, overlaps, probes, schedules
 from jobs.calendars.days import RULES, Calendar, Rule, Use
 from jobs.definition_errors import DefinitionError as DefinitionError
 from jobs.definition_errors import Problem as Problem
@@ -33,6 +33,7 @@ from jobs.reading import NAME_LENGTH as NAME_LENGTH
 from jobs.reading import TEXT_LENGTH as TEXT_LENGTH
 from jobs.reading import Reader
 from jobs.schedule_errors import short
+from jobs.targets import shapes as targets
 
 
 def read(

@@ -41,7 +41,7 @@ from jobs.edit_errors import ReadOnly as ReadOnly
 from jobs.models import Calendar, Due, Job, JobVersion, Team, User
 from jobs.shards import shard_of
 from jobs.spread import delay_of
-from jobs.target_errors import TargetError
+from jobs.targets.errors import TargetError
 
 log = structlog.get_logger("onebeat.job")
 

@@ -8,12 +8,13 @@ from typing import Any
 from django import forms
 from django.utils.html import format_html
 
-from jobs import clock, definitions, job_fields, previews, schedules, targets
+from jobs import clock, definitions, job_fields, previews, schedules
 from jobs.definitions import Definition, DefinitionError, Problem
 from jobs.form_fields import MOMENT, MONO, area, radio, select, text
 from jobs.models import Team
 from jobs.offer import offered
 from jobs.previews import Preview
+from jobs.targets import shapes as targets
 
 KINDS = (
     ("cron", "Cron"),

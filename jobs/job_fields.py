@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from jobs import schedules, strict_json, tag_words, targets, typed_numbers
+from jobs import schedules, strict_json, tag_words, typed_numbers
 from jobs.definitions import Definition, Problem
-from jobs.targets import HttpTarget, TargetError, TaskTarget
+from jobs.targets import shapes as targets
+from jobs.targets.shapes import HttpTarget, TargetError, TaskTarget
 
 Typed = Mapping[str, str]
 UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}

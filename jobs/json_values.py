@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from jobs.target_errors import TargetError, step
+from jobs.targets.errors import TargetError, step
 
 MAX_DEPTH = 20
 MAX_BYTES = 256 * 1024

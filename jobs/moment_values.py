@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import quote
 
 from jobs.json_values import check_size
-from jobs.target_errors import MASK, TargetError, step
-from jobs.target_headers import MAX_VALUE, is_secret_header
-from jobs.target_urls import MAX_URL
+from jobs.targets.errors import MASK, TargetError, step
+from jobs.targets.headers import MAX_VALUE, is_secret_header
+from jobs.targets.urls import MAX_URL
 
 
 @dataclass(frozen=True)

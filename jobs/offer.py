@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from django.conf import settings
 
 from jobs import task_registry
-from jobs.addresses import AllowList
 from jobs.calendars import kept as kept_calendars
 from jobs.calendars.days import InForce, Use
 from jobs.definitions import Known
 from jobs.models import Calendar
+from jobs.targets.addresses import AllowList
 
 
 def offered() -> Known:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from jobs.addresses import AllowList
-from jobs.target_errors import TargetError
-from jobs.target_urls import check_reachable, split_url
-from jobs.targets import Fits
+from jobs.targets.addresses import AllowList
+from jobs.targets.errors import TargetError
+from jobs.targets.shapes import Fits
+from jobs.targets.urls import check_reachable, split_url
 
 _HINT = 'write {"url": "https://…"} or {"task": "name"}, or null for none'
 

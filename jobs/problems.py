@@ -27,7 +27,7 @@ from jobs.holds import HeldAlready, HoldError, Over
 from jobs.instants import canonical_instant
 from jobs.json_values import MAX_BYTES
 from jobs.schedules import ScheduleError
-from jobs.targets import TargetError
+from jobs.targets.shapes import TargetError
 
 log = structlog.get_logger("onebeat.api")
 

@@ -7,10 +7,11 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from jobs import tag_words, targets
+from jobs import tag_words
 from jobs.definition_errors import Problem
 from jobs.instants import parse_instant
 from jobs.schedule_errors import ScheduleError, short
+from jobs.targets import shapes as targets
 
 MOST_TAGS = 10  # of a job
 NAME_LENGTH = 120

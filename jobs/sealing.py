@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
-from jobs.target_errors import MASK, TargetError
-from jobs.target_headers import SEALED, is_secret_header
-from jobs.target_urls import split_url
+from jobs.targets.errors import MASK, TargetError
+from jobs.targets.headers import SEALED, is_secret_header
+from jobs.targets.urls import split_url
 
 Keys = Sequence[str]
 TargetDict = Mapping[str, object]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from jobs.json_values import MAX_BYTES, MAX_DEPTH, check_json
-from jobs.target_errors import TargetError, step
+from jobs.targets.errors import TargetError, step
 
 _MAX_DIGITS = 4_200  # Python reads no integer of more than 4,300
 

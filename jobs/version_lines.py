@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from jobs import schedules, words
-from jobs.target_errors import MASK
-from jobs.target_headers import SEALED
+from jobs.targets.errors import MASK
+from jobs.targets.headers import SEALED
 
 
 @dataclass(frozen=True)

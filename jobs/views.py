@@ -23,8 +23,6 @@ from jobs import (
     schedules,
     signing,
     stored,
-    target_previews,
-    targets,
     typed_numbers,
     zones,
 )
@@ -36,6 +34,8 @@ from jobs.page_door import acts, job_for, page, person
 from jobs.pause_forms import PauseForm, SkipForm
 from jobs.previews import Preview
 from jobs.roles import Act
+from jobs.targets import previews as target_previews
+from jobs.targets import shapes as targets
 from jobs.version_lines import Line, lines
 
 VERSIONS = 30  # shown on the page

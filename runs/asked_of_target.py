@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from jobs.targets import HttpTarget, TargetError, load, masked
+from jobs.targets.shapes import HttpTarget, TargetError, load, masked
 from runs.models import Run
 from runs.targets import http
 

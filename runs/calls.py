@@ -7,10 +7,11 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 
-from jobs import moment_values, sealing, targets, task_registry
-from jobs.addresses import AllowList
+from jobs import moment_values, sealing, task_registry
 from jobs.beat_tasks import may_run
-from jobs.targets import HttpTarget, TargetError, TaskTarget
+from jobs.targets import shapes as targets
+from jobs.targets.addresses import AllowList
+from jobs.targets.shapes import HttpTarget, TargetError, TaskTarget
 from jobs.task_registry import Handler, RunContext
 from runs.models import Run
 from runs.targets import http, task

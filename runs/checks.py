@@ -15,7 +15,7 @@ from django.core.checks import Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
 
-from jobs.addresses import AllowList, AllowListError
+from jobs.targets.addresses import AllowList, AllowListError
 
 OLDEST = 150000  # PostgreSQL's server_version_num
 _BOUNDS = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from jobs.json_values import json_text
-from jobs.target_errors import MASK
-from jobs.target_headers import is_secret_header
+from jobs.targets.errors import MASK
+from jobs.targets.headers import is_secret_header
 
 KEEP = 16 * 1024
 _REASON = 500

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 from jobs import clock
 from jobs.page_door import acts, job_for, page
 from jobs.roles import Act
-from jobs.targets import TargetError, load, masked
+from jobs.targets.shapes import TargetError, load, masked
 from runs import story
 from runs.dashboard import polling, run_facts
 from runs.forms import NoteForm

@@ -18,7 +18,7 @@ from jobs.calendars.days import LONGEST_BREAK, WEEKDAY_NAMES
 from jobs.definition_errors import DefinitionError, Problem
 from jobs.json_values import check_text
 from jobs.schedule_errors import short
-from jobs.target_errors import TargetError
+from jobs.targets.errors import TargetError
 
 NAME_LENGTH = 60
 FIELDS = ("description", "weekdays", "days_off", "holidays", "ical")

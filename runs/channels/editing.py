@@ -14,11 +14,11 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
 from jobs import clock, events, signing
-from jobs.addresses import AllowList
 from jobs.definitions import DefinitionError, Problem
 from jobs.models import Team, User
-from jobs.target_errors import TargetError
-from jobs.target_urls import check_reachable, split_url
+from jobs.targets.addresses import AllowList
+from jobs.targets.errors import TargetError
+from jobs.targets.urls import check_reachable, split_url
 from runs import subjects
 from runs.channels.messages import OF_INSTALLATION, OF_TEAM
 from runs.models import Channel

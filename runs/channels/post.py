@@ -15,7 +15,7 @@ from django.core.mail import EmailMessage
 from standardwebhooks import Webhook
 
 from jobs import sealing
-from jobs.addresses import AllowList
+from jobs.targets.addresses import AllowList
 from runs import evidence
 from runs.channels import messages
 from runs.models import Channel

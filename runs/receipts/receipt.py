@@ -11,7 +11,7 @@ from typing import Any
 
 from jobs.api_shapes import instant, masked_target
 from jobs.models import JobVersion
-from jobs.targets import TargetError
+from jobs.targets.shapes import TargetError
 from runs import api_shapes, passages
 from runs.models import IdempotencyKey, Run
 from runs.passages import Passage

@@ -20,9 +20,9 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from jobs import events, sealing, task_registry
-from jobs.addresses import AllowList
 from jobs.models import User
-from jobs.targets import HttpTarget
+from jobs.targets.addresses import AllowList
+from jobs.targets.shapes import HttpTarget
 from runs import evidence, subjects
 from runs.models import ProbeAnswer, Run
 from runs.models.review import ANSWERS

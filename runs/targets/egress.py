@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Protocol
 
-from jobs.addresses import Address, AllowList, plain
-from jobs.target_errors import TargetError
-from jobs.target_urls import Place, split_url
+from jobs.targets.addresses import Address, AllowList, plain
+from jobs.targets.errors import TargetError
+from jobs.targets.urls import Place, split_url
 from runs.targets.line import Answer, Broken, Line
 from runs.targets.prepared import NotSent
 

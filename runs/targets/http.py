@@ -11,8 +11,8 @@ from standardwebhooks import Webhook
 
 from jobs.instants import canonical_instant
 from jobs.json_values import json_text
-from jobs.target_headers import is_secret_header, masked_headers
-from jobs.targets import HttpTarget
+from jobs.targets.headers import is_secret_header, masked_headers
+from jobs.targets.shapes import HttpTarget
 from runs import evidence, outcomes
 from runs.outcomes import Outcome
 from runs.targets import egress, redirects

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, cast
 
-from jobs.target_urls import Place
+from jobs.targets.urls import Place
 from runs.faults import fault
 from runs.targets.prepared import NotSent
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from urllib.parse import urldefrag, urljoin
 
-from jobs.target_errors import TargetError
-from jobs.target_headers import is_secret_header
-from jobs.target_urls import Place, split_url
+from jobs.targets.errors import TargetError
+from jobs.targets.headers import is_secret_header
+from jobs.targets.urls import Place, split_url
 
 _SAME_CALL = (307, 308)
 _BY_GET = (301, 302, 303)

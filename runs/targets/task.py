@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from jobs import task_registry
 from jobs.json_values import json_text
-from jobs.target_errors import MASK
-from jobs.target_headers import is_secret_header
-from jobs.targets import TaskTarget
+from jobs.targets.errors import MASK
+from jobs.targets.headers import is_secret_header
+from jobs.targets.shapes import TaskTarget
 from jobs.task_registry import Handler, NotYet, Refused, RunContext
 from runs import evidence
 from runs.outcomes import Effect, Kind, Outcome

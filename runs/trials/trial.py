@@ -18,9 +18,10 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from jobs import clock, events, holds, sealing, targets
+from jobs import clock, events, holds, sealing
 from jobs.models import Job, Team, User
-from jobs.targets import HttpTarget, TargetError
+from jobs.targets import shapes as targets
+from jobs.targets.shapes import HttpTarget, TargetError
 from runs import asked_of_target, calls, outcomes, snapshots, subjects
 from runs.asked_of_target import Request
 from runs.by_hand import Held

@@ -8,12 +8,13 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 
-from jobs import clock, job_fields, local_times, moment_values, previews, sealing, targets
+from jobs import clock, job_fields, local_times, moment_values, previews, sealing
 from jobs.definitions import DefinitionError, Problem
 from jobs.job_fields import Typed
 from jobs.models import Job, Team
 from jobs.offer import offered
-from jobs.target_errors import TargetError
+from jobs.targets import shapes as targets
+from jobs.targets.errors import TargetError
 from runs.trials import trial
 from runs.trials.trial import Asked
 

@@ -103,9 +103,9 @@ def register_once(
 
 def _register(data: dict[str, Any]) -> None:
     from jobs import clock, definitions, editing
-    from jobs.addresses import AllowList
     from jobs.definitions import Known
     from jobs.models import Team
+    from jobs.targets.addresses import AllowList
 
     team, _ = Team.objects.get_or_create(slug="chaos", defaults={"name": "Chaos"})
     tasks = {"chaos.call", "chaos.nap", "chaos.poison"}

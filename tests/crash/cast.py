@@ -7,10 +7,10 @@ from typing import Any
 from uuid import uuid4
 
 from jobs import clock, definitions, editing
-from jobs.addresses import AllowList
 from jobs.definitions import Known
 from jobs.instants import canonical_instant
 from jobs.models import Due, Job, JobVersion
+from jobs.targets.addresses import AllowList
 from tests import make
 from tests.crash.stage import QUEUES
 

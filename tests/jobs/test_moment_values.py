@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs import local_times, moment_values, schedules, targets
+from jobs import local_times, moment_values, schedules
 from jobs.calendars import days as calendars
 from jobs.moment_values import Values
-from jobs.targets import TargetError
+from jobs.targets import shapes as targets
+from jobs.targets.shapes import TargetError
 
 MOMENT = datetime(2026, 11, 29, 23, 30, tzinfo=UTC)  # a Sunday; Monday in Tokyo
 VALUES = Values(

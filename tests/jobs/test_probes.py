@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from jobs import probes
-from jobs.addresses import AllowList
 from jobs.models import Job, JobVersion, Team
-from jobs.target_errors import TargetError
+from jobs.targets.addresses import AllowList
+from jobs.targets.errors import TargetError
 from jobs.task_registry import Misfit
 from tests import make
 from tests.api import Api

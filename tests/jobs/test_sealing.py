@@ -6,7 +6,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from jobs import sealing
-from jobs.targets import TargetError
+from jobs.targets.shapes import TargetError
 
 OLD, NEW, OTHER = (Fernet.generate_key().decode() for _ in range(3))
 URL = "https://a.example/"

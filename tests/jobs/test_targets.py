@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs import task_registry
-from jobs.addresses import AllowList
-from jobs.targets import (
+from jobs.targets.addresses import AllowList
+from jobs.targets.shapes import (
     HttpTarget,
     Target,
     TargetError,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.addresses import AllowList
+from jobs.targets.addresses import AllowList
 from runs.targets import egress
 from runs.targets.egress import Broken
 from tests.runs.certificate import contexts

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from jobs.addresses import AllowList, AllowListError
+from jobs.targets.addresses import AllowList, AllowListError
 from runs.targets import egress
 from runs.targets.prepared import NotSent
 from tests.runs.loopback import Loopback

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from jobs.addresses import AllowList
-from jobs.targets import HttpTarget
+from jobs.targets.addresses import AllowList
+from jobs.targets.shapes import HttpTarget
 from runs.outcomes import Effect, Kind
 from runs.targets import http
 from runs.targets.prepared import NotSent, Prepared

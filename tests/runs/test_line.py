@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jobs.addresses import AllowList
+from jobs.targets.addresses import AllowList
 from runs.targets import egress
 from runs.targets.egress import Answer, Broken, NotSent
 from tests.runs.certificate import contexts

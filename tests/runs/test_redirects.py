@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from jobs import definitions
-from jobs.addresses import AllowList
-from jobs.target_urls import split_url
-from jobs.targets import HttpTarget
+from jobs.targets.addresses import AllowList
+from jobs.targets.shapes import HttpTarget
+from jobs.targets.urls import split_url
 from runs.outcomes import Effect, Kind, Outcome
 from runs.targets import http, redirects
 from tests import make

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from jobs.models import Team
-from jobs.target_errors import TargetError
+from jobs.targets.errors import TargetError
 from jobs.task_registry import RunContext, running
 from runs import housekeeping, idempotency, steps
 from runs.models import IdempotencyKey, Run

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from celery import Celery
 
-from jobs.targets import TaskTarget
+from jobs.targets.shapes import TaskTarget
 from jobs.task_registry import NotYet, Refused, RunContext, TaskRegistry, current_run
 from runs.outcomes import Effect, Kind, Outcome
 from runs.targets import task

@@ -13,9 +13,9 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from config import brokers
 from jobs import clock, definitions, editing
-from jobs.addresses import AllowList
 from jobs.definitions import Known
 from jobs.models import Job, Team
+from jobs.targets.addresses import AllowList
 from tests import virtual_clock
 from tests.model import conformance
 from tests.story.processes import Product, empty_queue, on_database

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from jobs import job_fields, local_times, moment_values, targets
+from jobs import job_fields, local_times, moment_values
 from jobs.definitions import Problem
 from jobs.instants import canonical_instant
 from jobs.job_fields import Typed
 from jobs.previews import Preview
-from jobs.target_errors import TargetError
+from jobs.targets import shapes
+from jobs.targets.errors import TargetError
 
 _TYPED_IN = ("url", "headers", "body")
 _NO_ID_YET = "id-of-the-job"
@@ -34,7 +35,7 @@ def of_typed(typed: Typed, coming: Preview, job_id: str | None = None) -> Filled
         return None
     problems: list[Problem] = []
     try:
-        target = targets.parse(job_fields.shape_of(typed, problems)["target"], known_tasks=())
+        target = shapes.parse(job_fields.shape_of(typed, problems)["target"], known_tasks=())
     except TargetError as error:
         return Filled(problem=f"{error.message} {error.hint}")
     if problems or coming.plan is None or not coming.moments:
@@ -42,5 +43,5 @@ def of_typed(typed: Typed, coming: Preview, job_id: str | None = None) -> Filled
     moment = coming.moments[0].moment
     key = f"{job_id or _NO_ID_YET}:{canonical_instant(moment)}"
     values = local_times.values(coming.plan.schedules, moment, key)
-    shown = moment_values.fill(targets.dump(targets.masked(target)), values)
+    shown = moment_values.fill(shapes.dump(shapes.masked(target)), values)
     return Filled(shown, f"{datetime.fromisoformat(values.due_local):%a %-d %b %Y, %H:%M:%S}")

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from jobs import moment_values
-from jobs.addresses import AllowList
 from jobs.json_values import check_json, check_size
-from jobs.target_errors import MASK, REQUIRED, TargetError, step
-from jobs.target_headers import is_secret_header, masked_headers, parse_headers
-from jobs.target_urls import check_reachable, split_url
+from jobs.targets.addresses import AllowList
+from jobs.targets.errors import MASK, REQUIRED, TargetError, step
+from jobs.targets.headers import is_secret_header, masked_headers, parse_headers
+from jobs.targets.urls import check_reachable, split_url
 from jobs.task_registry import Misfit
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from jobs.target_errors import MASK, TargetError
+from jobs.targets.errors import MASK, TargetError
 
 MAX_HEADERS = 50
 MAX_VALUE = 8_192

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
-from jobs.addresses import AllowList, literal
-from jobs.target_errors import REQUIRED, TargetError
+from jobs.targets.addresses import AllowList, literal
+from jobs.targets.errors import REQUIRED, TargetError
 
 MAX_URL = 2_048
 

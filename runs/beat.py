@@ -17,7 +17,8 @@ from celery import beat
 from django.conf import settings
 from django.db import connection
 
-from jobs import beat_tasks, clock, zones
+from jobs import clock, zones
+from jobs.periodic_tasks import mirror
 from runs import claim, enqueue, old_snapshots, rescue, self_pause, set_back, watched, zone_data
 from runs.backfills import backfill
 from runs.bounds import Bound
@@ -175,7 +176,7 @@ class Scheduler(beat.Scheduler):
         if self._watchdog.has_come():
             self._safely(watched.declare)
         if self._mirror.has_come():
-            self._safely(beat_tasks.mirror)
+            self._safely(mirror.mirror)
 
     def _send_again(self) -> None:
         if time.monotonic() >= self._broker_pause_until:

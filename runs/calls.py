@@ -8,7 +8,7 @@ from celery import current_app
 from django.conf import settings
 
 from jobs import moment_values, sealing, task_registry
-from jobs.beat_tasks import may_run
+from jobs.periodic_tasks.mirror import may_run
 from jobs.targets import shapes as targets
 from jobs.targets.addresses import AllowList
 from jobs.targets.shapes import HttpTarget, TargetError, TaskTarget

@@ -22,11 +22,11 @@ from django.db.models.functions import Now
 from django_celery_beat.models import CrontabSchedule, PeriodicTask
 
 from jobs import asked_once, clock
-from jobs.beat_rows import ANSWER
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion
+from jobs.periodic_tasks.rows import ANSWER
 from jobs.task_registry import job_task
 from runs import ages
 from runs.audits import kept as audits

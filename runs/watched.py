@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from jobs.beat_rows import ANSWER
+from jobs.periodic_tasks.rows import ANSWER
 
 NAME, TASK = "Watchdog", "onebeat.watchdog"
 

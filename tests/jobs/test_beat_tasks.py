@@ -17,9 +17,10 @@ from django_celery_beat.models import (
     SolarSchedule,
 )
 
-from jobs import beat_tasks, clock, editing
-from jobs.beat_tasks import Mirror, may_run
+from jobs import clock, editing
 from jobs.models import Due, Job, JobVersion, Team
+from jobs.periodic_tasks import mirror as beat_tasks
+from jobs.periodic_tasks.mirror import Mirror, may_run
 from jobs.schedules import canonical_instant
 from jobs.task_registry import job_task
 

@@ -10,11 +10,12 @@ import pytest
 from django.contrib.sessions.models import Session
 from django_celery_beat.models import PeriodicTask
 
-from jobs import beat_tasks, clock, task_registry
+from jobs import clock, task_registry
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.instants import parse_instant
 from jobs.models import CalendarVersion, Job
+from jobs.periodic_tasks import mirror
 from runs import ages, housekeeping
 from runs.models import (
     Attempt,
@@ -215,7 +216,7 @@ def test_the_audit_looks_back_over_a_day_and_more() -> None:
 def test_each_is_declared_as_a_row_and_mirrored_as_an_active_idempotent_job() -> None:
     PeriodicTask.objects.all().delete()
     housekeeping.declare()
-    beat_tasks.Mirror().look()
+    mirror.Mirror().look()
     jobs = Job.objects.filter(team__slug="platform")
     assert {job.target["name"] for job in jobs} == {
         "onebeat.retention",

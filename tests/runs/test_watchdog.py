@@ -9,8 +9,9 @@ import pytest
 from django.conf import LazySettings
 from django_celery_beat.models import PeriodicTask
 
-from jobs import beat_tasks, clock
+from jobs import clock
 from jobs.models import Job, Team
+from jobs.periodic_tasks import mirror
 from runs import watchdog, watched
 from runs.models import Attempt
 from runs.states import State
@@ -97,7 +98,7 @@ def test_its_row_says_what_the_settings_say(settings: LazySettings) -> None:
     assert PeriodicTask.objects.get(name=watched.NAME).date_changed == before
     settings.WATCHDOG_EVERY = 5
     watched.declare()
-    beat_tasks.mirror()
+    mirror.mirror()
     mirrored = Job.objects.get(periodic_task_id=row.id)
     assert (mirrored.schedule[0]["every"], mirrored.paused, mirrored.idempotent) == (5, False, True)
     settings.WATCHDOG_URL = ""

@@ -1,7 +1,7 @@
 """django-celery-beat's PeriodicTask rows as jobs of the team `platform`.
 
-Each row is mirrored as a job whose target is its Celery task (jobs/beat_rows.py says how); the
-platform's staff edit the row in the admin, the mirror is read-only. What cannot run is there all
+Each row is mirrored as a job whose target is its Celery task (rows.py says how); the platform's
+staff edit the row in the admin, the mirror is read-only. What cannot run is there all
 the same, paused with the reason.
 """
 
@@ -17,22 +17,15 @@ import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from jobs import (
-    beat_rows,
-    clock,
-    definitions,
-    editing,
-    periodic_tasks,
-    schedules,
-    stored,
-    task_registry,
-)
-from jobs.beat_rows import Kept, Offer, Row
+from jobs import clock, definitions, editing, schedules, stored, task_registry
 from jobs.definitions import Definition
 from jobs.editing import NameTaken
 from jobs.models import Job, Team
 from jobs.models.team import PLATFORM
-from jobs.periodic_tasks import Mark
+from jobs.periodic_tasks import rows as beat_rows
+from jobs.periodic_tasks import tables
+from jobs.periodic_tasks.rows import Kept, Offer, Row
+from jobs.periodic_tasks.tables import Mark
 from jobs.schedules import At
 
 FULL_LOOK_EVERY = 60.0  # seconds: a bulk update leaves no mark of a change
@@ -56,7 +49,7 @@ def may_run(name: str) -> bool:
 
 def why_paused(row_id: int) -> str:
     """Why the job that mirrors this row cannot run, though the row is enabled; else empty."""
-    row = next(periodic_tasks.rows(id=row_id), None)
+    row = next(tables.rows(id=row_id), None)
     if row is None or not row.enabled:
         return ""
     offer = Offer(may_run(row.task), settings.QUEUES)
@@ -81,7 +74,7 @@ class Mirror:
     full_look_at: float = 0.0
 
     def look(self) -> int:
-        mark = periodic_tasks.mark()
+        mark = tables.mark()
         if mark == self.seen and time.monotonic() < self.full_look_at:
             return 0
         look = _Look(deadline=time.monotonic() + _BUDGET)
@@ -106,7 +99,7 @@ class _Look:
 
     def at_all(self) -> None:
         now = clock.now()
-        rows = {row.id: row for row in periodic_tasks.rows()}
+        rows = {row.id: row for row in tables.rows()}
         mirrors = _mirrors()
         for row_id in [*(mirrors.keys() - rows.keys()), *rows]:
             row = rows.get(row_id)
@@ -209,14 +202,14 @@ def _shape(wanted: Definition) -> dict[str, Any]:
 def _put_right(row_id: int) -> bool:
     """Look at the row once more, under its lock, and do what is to be done. A row that staff
     are just saving is left: their commit is the next mark."""
-    is_locked = periodic_tasks.lock(row_id)
-    row = next(periodic_tasks.rows(id=row_id), None)
+    is_locked = tables.lock(row_id)
+    row = next(tables.rows(id=row_id), None)
     if row is not None and not is_locked:
         return False
     job, now = _mirrors(periodic_task_id=row_id).get(row_id), clock.now()
     plan = _plan(row, job, now)
     if isinstance(plan, Finish):
-        periodic_tasks.disable(row_id)
+        tables.disable(row_id)
         log.info("mirror.one_off_finished", periodic_task=row_id)
         plan = _plan(replace(plan.row, enabled=False, runs=0), job, now)
     match plan:

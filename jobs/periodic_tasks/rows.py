@@ -27,9 +27,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from jobs import celery_crontab, definitions, schedules
-from jobs.celery_crontab import Crontab
+from jobs import definitions, schedules
 from jobs.definitions import DAY, NAME_LENGTH, TEXT_LENGTH, Definition, DefinitionError, Problem
+from jobs.periodic_tasks import crontab as celery_crontab
+from jobs.periodic_tasks.crontab import Crontab
 from jobs.plans import Plan
 from jobs.schedules import At, Every, Schedule, ScheduleError, canonical_instant
 from jobs.targets.shapes import TaskTarget

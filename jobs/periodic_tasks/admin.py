@@ -13,14 +13,15 @@ from django.http import HttpRequest
 from django_celery_beat import admin as celery_beat
 from django_celery_beat.models import PeriodicTask
 
-from jobs import beat_tasks, events, task_registry
+from jobs import events, task_registry
+from jobs.periodic_tasks import mirror
 from jobs.recorded_admin import RecordedAdmin, staff, subject
 
 
 def _tasks() -> list[tuple[str, str]]:
     """None chosen, and each task that may run: django-celery-beat alone knows Celery's."""
     current_app.loader.import_default_modules()
-    allowed = filter(beat_tasks.may_run, current_app.tasks)
+    allowed = filter(mirror.may_run, current_app.tasks)
     names = sorted({*task_registry.names(), *allowed})
     return [("", ""), *((name, name) for name in names)]
 
@@ -45,7 +46,7 @@ class PeriodicTaskAdmin(RecordedAdmin, celery_beat.PeriodicTaskAdmin):  # type: 
     def save_model(self, request: HttpRequest, obj: PeriodicTask, form: Any, change: bool) -> None:
         """Saved all the same where its job will not run: the message says why it will not."""
         super().save_model(request, obj, form, change)
-        if reason := beat_tasks.why_paused(obj.pk):
+        if reason := mirror.why_paused(obj.pk):
             self.message_user(request, f"The job of this row is paused. {reason}", messages.WARNING)
 
     def get_action(self, action: Any) -> Any:

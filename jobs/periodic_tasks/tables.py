@@ -11,8 +11,8 @@ from django.db.models import CharField
 from django.db.models.functions import Cast
 from django_celery_beat.models import PeriodicTask
 
-from jobs.beat_rows import Row
-from jobs.celery_crontab import Crontab
+from jobs.periodic_tasks.crontab import Crontab
+from jobs.periodic_tasks.rows import Row
 
 Mark = tuple[datetime | None, int]
 

@@ -1,0 +1,1 @@
+"""The periodic tasks of django-celery-beat, each mirrored as a job."""

@@ -18,6 +18,8 @@ window.addEventListener("pageshow", (event) => {
   if (!event.persisted) return;
   for (const button of document.querySelectorAll("form button")) button.disabled = false;
 });
+// A form that comes back leads to what it asks anew, where nothing at its head says so.
+if (!document.querySelector("main .errors.banner")) document.querySelector("main form[method=post] [aria-invalid=true]")?.focus();
 // What went wrong with a request of a part of the page: said once, with the id that the log knows.
 const alerts = document.getElementById("alerts");
 let leaving = false;

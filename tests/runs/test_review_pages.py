@@ -231,6 +231,8 @@ def test_to_run_it_again_the_jobs_name_is_typed(browser: Browser, team: Team, ty
     page = browser.send(f"/runs/{run.id}/decide/", again(run, job_name=typed))
     assert page.status == 422
     assert run.job.name in page.error("job_name")
+    (said,) = page.all("div", class_="errors banner")  # at the head, where the eye is
+    assert "type the job’s name: " in said.text
     assert page.value("note") == "Not there."
     assert "Waiting" in page.words, "it is the page of the queue still"
     assert not Decision.objects.exists()

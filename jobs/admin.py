@@ -28,6 +28,7 @@ from jobs.models import (
     Hold,
     Job,
     JobVersion,
+    MaintenanceWindow,
     Membership,
     Preference,
     Team,
@@ -71,6 +72,18 @@ class HoldAdmin(ReadOnlyAdmin):
     list_display = ("team", "reason", "by", "began_at", "until", "ended_at", "ended_by")
     list_select_related = ("team", "by", "ended_by")
     ordering = ("-began_at",)
+
+
+@admin.register(MaintenanceWindow)
+class MaintenanceWindowAdmin(ReadOnlyAdmin):
+    """Holds that are planned, the last to begin first; planned and cancelled on the pages and by
+    the API."""
+
+    list_display = (
+        *("team", "reason", "begins_at", "ends_at", "by", "cancelled_at", "passed_at", "hold"),
+    )
+    list_select_related = ("team", "by", "hold", "hold__team")
+    ordering = ("-begins_at",)
 
 
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]

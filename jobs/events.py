@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models.functions import Now
 
 from jobs import version_lines, whence
-from jobs.models import AuditEvent, Calendar, Hold, Job, Team, Token, User
+from jobs.models import AuditEvent, Calendar, Hold, Job, MaintenanceWindow, Team, Token, User
 from jobs.models.audit_event import NAME_LENGTH
 
 LONGEST = 2_000  # characters of a side of a line; the versions of a job have the whole
@@ -43,6 +43,12 @@ def of_job(job: Job) -> Subject:
 def of_hold(hold: Hold) -> Subject:
     """A hold; that of the installation is everybody's."""
     return Subject("hold", hold.id, hold.scope, hold.team_id, shared=hold.team_id is None)
+
+
+def of_window(window: MaintenanceWindow) -> Subject:
+    """A maintenance window; that of the installation is everybody's."""
+    whole = window.team_id is None
+    return Subject("window", window.id, window.scope, window.team_id, shared=whole)
 
 
 def of_calendar(calendar: Calendar) -> Subject:

@@ -54,9 +54,9 @@ def begin(
 ) -> Hold:
     """A hold of the team, or of the whole installation (None); once this returns, no run of it
     starts any more. Raises HoldError, HeldAlready."""
-    reason = _required(reason)
+    reason = required(reason)
     with transaction.atomic():
-        _alone()
+        alone()
         now = clock.now()
         if until is not None and until <= now:
             raise HoldError("until", "is not in the future.", "Choose a later instant.")
@@ -78,6 +78,13 @@ def enlarge(hold: Hold, reason: str) -> None:
     log.warning("hold.enlarged", **_told(hold), reason=reason)
 
 
+def lengthen(hold: Hold, until: datetime) -> None:
+    """A hold that is on lasts until then at least; one without an end stays so. For who is
+    `alone`."""
+    Hold.objects.filter(id=hold.id, ended_at=None, until__lt=until).update(until=until)
+    log.warning("hold.lengthened", **_told(hold), until=str(until))
+
+
 def end(
     hold_id: UUID,
     *,
@@ -88,7 +95,7 @@ def end(
     """The hold ended. Its moments then go job by job: as `choices` says (policy, fire or drop),
     those of jobs that it does not name as `others` says. Raises Over, Hold.DoesNotExist."""
     with transaction.atomic():
-        _alone()
+        alone()
         hold = Hold.objects.select_related("team", "ended_by").get(id=hold_id)
         if hold.ended_at is not None:
             raise Over(hold)
@@ -107,7 +114,7 @@ def end_due() -> int:
     if not Hold.objects.filter(ended_at=None, until__lte=now).exists():
         return 0
     with transaction.atomic():
-        _alone()
+        alone()
         return _end_due(now)
 
 
@@ -126,10 +133,22 @@ def starting() -> None:
     prepared.rows("select pg_advisory_xact_lock_shared(%s)", [LOCK])
 
 
-def _alone() -> None:
+def alone() -> None:
+    """Until the transaction ends, no run starts and nobody else begins or ends a hold."""
     with connection.cursor() as cursor:
         cursor.execute("select set_config('lock_timeout', %s, true)", [_PATIENCE])
         cursor.execute("select pg_advisory_xact_lock(%s)", [LOCK])
+
+
+def required(reason: str) -> str:
+    """The reason in one line. Raises HoldError where there is none, or too much of it."""
+    reason = " ".join(reason.split())
+    if not reason:
+        raise HoldError("reason", "is missing.", "Say in one sentence why nothing may start.")
+    if len(reason) > REASON_LENGTH:
+        message = f"has {len(reason)} characters; at most {REASON_LENGTH} are kept."
+        raise HoldError("reason", message, "Shorten it.")
+    return reason
 
 
 def _end_due(now: datetime) -> int:
@@ -139,16 +158,6 @@ def _end_due(now: datetime) -> int:
         events.record("hold.ended", events.of_hold(hold), by=None, reason="Its time had come.")
         log.warning("hold.ended", **_told(hold), by=None, until=str(hold.until))
     return len(due)
-
-
-def _required(reason: str) -> str:
-    reason = " ".join(reason.split())
-    if not reason:
-        raise HoldError("reason", "is missing.", "Say in one sentence why nothing may start.")
-    if len(reason) > REASON_LENGTH:
-        message = f"has {len(reason)} characters; at most {REASON_LENGTH} are kept."
-        raise HoldError("reason", message, "Shorten it.")
-    return reason
 
 
 def _told(hold: Hold) -> dict[str, str | None]:

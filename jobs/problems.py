@@ -26,6 +26,7 @@ from jobs.editing import Changed, Gone, NameTaken, NothingDue, ReadOnly
 from jobs.holds import HeldAlready, HoldError, Over
 from jobs.instants import canonical_instant
 from jobs.json_values import MAX_BYTES
+from jobs.maintenance import NotPlanned
 from jobs.schedules import ScheduleError
 from jobs.targets.shapes import TargetError
 
@@ -92,7 +93,7 @@ class LongJSONParser(StrictJSONParser):
 
 
 _AGAINST_THE_RULES = (
-    *(Changed, ReadOnly, NothingDue, HeldAlready, Over),
+    *(Changed, ReadOnly, NothingDue, HeldAlready, Over, NotPlanned),
     calendar_editing.Refused,
 )
 

@@ -17,7 +17,7 @@ from celery import beat
 from django.conf import settings
 from django.db import connection
 
-from jobs import clock, zones
+from jobs import clock, maintenance, zones
 from jobs.periodic_tasks import mirror
 from runs import claim, enqueue, old_snapshots, rescue, self_pause, set_back, watched, zone_data
 from runs.backfills import backfill
@@ -64,7 +64,7 @@ class Scheduler(beat.Scheduler):
         self._due, self._to_send = Bound(), Bound()
         self._membership = Every(TICK)
         self._rescue = Every(settings.SWEEP)
-        self._mirror, self._holds = Every(TICK), Every(TICK)
+        self._mirror, self._holds, self._windows = Every(TICK), Every(TICK), Every(TICK)
         self._zone_data = Every(settings.SWEEP)
         self._told_older, self._old_snapshots = Every(60), Every(60)
         self._given_up, self._watchdog = Every(60), Every(60)
@@ -87,6 +87,7 @@ class Scheduler(beat.Scheduler):
         if not self._safely(self.witness.look):
             return TICK
         self._safely(self._join)
+        self._safely(self._begin_windows)
         self._safely(self._work_out_anew)
         more = self._safely(self._work)
         carried = self._safely(backfill.advance_all) or backfill.Carried()
@@ -120,6 +121,11 @@ class Scheduler(beat.Scheduler):
         self.witness.beat()
         if self.member.seen():
             log.info("beat.shards", live=len(self.member.live), shards=len(self.member.shards))
+
+    def _begin_windows(self) -> None:
+        """Before anything is claimed: after an outage what is due may lie in a window."""
+        if self._windows.has_come():
+            maintenance.begin_due()
 
     def _work_out_anew(self) -> None:
         """Next moments at local time that other zone data than ours worked out; see zone_data."""

@@ -6,9 +6,9 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from jobs import clock, definitions, editing, tokens
+from jobs import clock, definitions, editing, maintenance, tokens
 from jobs.definitions import Definition
-from jobs.models import Job, Membership, Team, User
+from jobs.models import Job, MaintenanceWindow, Membership, Team, User
 from jobs.offer import offered
 from jobs.roles import Role
 from runs import error_groups, idempotency
@@ -176,6 +176,20 @@ def view(of: Team, **query: list[str]) -> SavedView:
     return there or SavedView.objects.create(
         owner=owner, team=of, page="jobs", name="paused ones", query=query
     )
+
+
+def window(
+    of: Team | None, *, begins: float = 60, ends: float = 120, by: User | None = None
+) -> MaintenanceWindow:
+    """A maintenance window of the team, or of the installation, so many minutes from now; what
+    has come is written as no door would."""
+    now = clock.now().replace(microsecond=0)
+    times = [now + timedelta(minutes=minutes) for minutes in (begins, ends)]
+    later = [now + timedelta(days=1), now + timedelta(days=1, hours=1)]
+    window = maintenance.plan(of, "The ledger moves.", *later, by=by)
+    window.begins_at, window.ends_at = times
+    window.save()
+    return window
 
 
 def trial(of: Job, **more: Any) -> Trial:

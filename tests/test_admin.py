@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from jobs import editing, holds, tokens
+from jobs import editing, holds, maintenance, tokens
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.models import Asked, Due, Job, Membership, Preference, Team, Token, User
@@ -112,6 +112,9 @@ def one_of_each(team: Team, staff: User) -> None:
     AuditReport.objects.create(team=team, made_at=now, since=now, until=now, **counts)
     ReceiptKey.objects.create(public="p", private="sealed:k", created_at=now)
     holds.begin(team, "A move.", by=staff)
+    begins_at = now + timedelta(hours=1)
+    ends_at = begins_at + timedelta(hours=1)
+    maintenance.plan(team, "A move.", begins_at, ends_at, by=staff)
     Installation.objects.create(identity="1/2", timeline=1, pulse=1, seen_at=now)
     Tombstone.objects.create(job=job, due_at=now, ending="SUCCEEDED")
     ZoneData.objects.create(version="2026a", seen_at=now)

@@ -6,6 +6,7 @@ from jobs.models.calendar import Calendar, CalendarVersion
 from jobs.models.due import Due
 from jobs.models.hold import Hold
 from jobs.models.job import Job, JobVersion
+from jobs.models.maintenance_window import MaintenanceWindow
 from jobs.models.preference import Preference
 from jobs.models.team import Membership, Team, Token
 from jobs.models.user import User
@@ -19,6 +20,7 @@ __all__ = [
     "Hold",
     "Job",
     "JobVersion",
+    "MaintenanceWindow",
     "Membership",
     "Preference",
     "Team",

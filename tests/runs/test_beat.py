@@ -17,10 +17,10 @@ from django.db import OperationalError
 from config.celery import app
 from jobs import clock, editing
 from jobs.instants import canonical_instant
-from jobs.models import Due, Job, JobVersion
+from jobs.models import Due, Hold, Job, JobVersion
 from jobs.shards import COUNT
 from runs import claim, enqueue
-from runs.beat import Scheduler
+from runs.beat import Every, Scheduler
 from runs.bounds import EVER
 from runs.models import Run
 from runs.states import State
@@ -131,3 +131,23 @@ def _edit(job_ids: list[Any], number: int) -> None:
             name=kept.name, schedule=kept.schedule[0], description=f"edit {number}"
         )
         editing.edit(job_id, definition, by=None)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_beat_that_comes_back_holds_before_it_claims_and_lets_go_at_the_end(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = make.job(make.team(), catch_up={"policy": "last", "window": 86_400})
+    overdue(job, 2)
+    window = make.window(job.team, begins=-30, ends=30)
+    monkeypatch.setattr(scheduler, "_enqueue", lambda _: enqueue.Sent())
+    assert scheduler.tick() >= 0
+    run = Run.objects.get(job=job)
+    window.refresh_from_db()
+    assert (run.state, run.hold_id) == ("WAITING", window.hold_id)
+    past = clock.now() - timedelta(seconds=1)
+    Hold.objects.filter(windows=window).update(until=past, began_at=past)
+    scheduler._holds = Every(0)
+    assert scheduler.tick() >= 0
+    run.refresh_from_db()
+    assert (run.state, run.hold_id) == ("CLAIMED", None)

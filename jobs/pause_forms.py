@@ -37,7 +37,7 @@ class PauseForm(forms.Form):
             return None
         now = clock.now()
         try:
-            until = _after(text, now) or schedules.parse_instant(text, "until")
+            until = after(text, now) or schedules.parse_instant(text, "until")
         except schedules.ScheduleError as error:
             hint = f"{error.hint} Or as a length of time from now: 2h, 1d, 1 h 30 m."
             raise forms.ValidationError(f"{error.message} {hint}") from None
@@ -60,8 +60,8 @@ class PauseForm(forms.Form):
         return self.cleaned_data
 
 
-def _after(text: str, now: datetime) -> datetime | None:
-    """The instant so long after `now`; None where the text is no length of time with a unit. The
+def after(text: str, now: datetime) -> datetime | None:
+    """The instant so long after another; None where the text is no length of time with a unit. The
     longest that can be typed lies within the calendar."""
     length = typed_numbers.length(text)
     if isinstance(length, str) or not text.strip()[-1:].isalpha():

@@ -19,6 +19,7 @@ from runs.dashboard import (
     why_api,
 )
 from runs.holds import api as holds_api
+from runs.holds import window_api
 from runs.letters import api as letters_api
 from runs.letters import batch as replay_batch
 from runs.receipts import api as receipts_api
@@ -130,6 +131,7 @@ urlpatterns = [
         name="api-channel-retry",
     ),
     path("holds/", holds_api.HoldsDoor.as_view(), name="api-holds"),
+    path("holds/windows/<uuid:window_id>/", window_api.WindowDoor.as_view(), name="api-window"),
     path("holds/<uuid:hold_id>/", holds_api.HoldDoor.as_view(), name="api-hold"),
     path("holds/<uuid:hold_id>/owed/", holds_api.OwedDoor.as_view(), name="api-hold-owed"),
     path("holds/<uuid:hold_id>/end/", holds_api.EndDoor.as_view(), name="api-hold-end"),

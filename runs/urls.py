@@ -20,6 +20,7 @@ from runs.dashboard import (
 from runs.dashboard.exports import SHAPES
 from runs.dashboard.overview import REGIONS
 from runs.holds import views as hold_views
+from runs.holds import window_views
 from runs.letters import batch as replay_batch
 from runs.letters import views as letters_views
 from runs.receipts import views as receipt_views
@@ -103,6 +104,12 @@ urlpatterns = [
     path("channels/<uuid:channel_id>/delete/", channel_views.channel_delete, name="channel-delete"),
     path("holds/", hold_views.all_holds, name="holds"),
     path("holds/live/", hold_views.holds_live, name="holds-live"),
+    path("holds/windows/new/", window_views.new_window, name="window-new"),
+    path("holds/windows/preview/", window_views.window_preview, name="window-preview"),
+    path("holds/windows/<uuid:window_id>/", window_views.one_window, name="window"),
+    path(
+        "holds/windows/<uuid:window_id>/cancel/", window_views.cancel_window, name="window-cancel"
+    ),
     path("holds/<uuid:hold_id>/", hold_views.one_hold, name="hold"),
     path("dead-letters/", letters_views.all_groups, name="dead-letters"),
     path("dead-letters/live/", letters_views.groups_live, name="dead-letters-live"),

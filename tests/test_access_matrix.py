@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from jobs import holds
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
-from jobs.models import CalendarVersion, Hold, Job, Membership, Team
+from jobs.models import CalendarVersion, Hold, Job, MaintenanceWindow, Membership, Team
 from jobs.roles import Role
 from runs import idempotency, steps
 from runs.models import Approval, Backfill, Channel, Replay, Run, SavedView, Star, Trial
@@ -97,6 +97,7 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-channel-retry": {"POST": "admin"},
     "api-holds": {"GET": "viewer", "POST": "operator"},
     "api-hold": {"GET": "viewer"},
+    "api-window": {"GET": "viewer", "PATCH": "operator", "DELETE": "operator"},
     "api-hold-owed": {"GET": "viewer"},
     "api-hold-end": {"POST": "operator"},
 }
@@ -148,6 +149,7 @@ BODIES: dict[str, object] = {
     "api-channels": {"name": "new", "team": "payments", **BY_MAIL},
     "api-channel": {"name": "edited", **BY_MAIL},
     "api-holds": {"reason": "A move.", "team": "payments"},
+    "api-window": {"reason": "Another move."},
 }
 REVIEWS = ("api-review", "api-review-claim", "api-review-release", "api-review-probe")
 STATES = {
@@ -182,6 +184,9 @@ class Stage:
         path = path.replace("<str:key>/<str:step>", f"{self.run.key}/charge")
         path = path.replace("<uuid:view_id>", str(make.view(self.team).id))
         path = path.replace("<uuid:channel_id>", str(self.channel.id))
+        if "<uuid:window_id>" in path:
+            window = MaintenanceWindow.objects.first()
+            path = path.replace("<uuid:window_id>", str(window.id if window else ""))
         return path.replace("<uuid:hold_id>", str(self.hold.id)) if self.hold else path
 
     def as_it_is(self) -> list[Any]:
@@ -195,9 +200,12 @@ class Stage:
         channels = Channel.objects.order_by("id").values_list("id", "name", "secret")
         views = SavedView.objects.order_by("id").values_list("id", "name")
         stars = Star.objects.order_by("id").values_list("user", "job")
+        columns = ("id", "reason", "cancelled_at")
+        windows = MaintenanceWindow.objects.order_by("id").values_list(*columns)
         trials = Trial.objects.order_by("id").values_list("id")
         return [
             *stars,
+            *windows,
             *trials,
             *views,
             *jobs,
@@ -246,6 +254,8 @@ def stage(route: str) -> Stage:
         asker = make.operator(team, "asker")
         approval = approvals.ask(run.id, token=None, new_key=True, note="Not seen.", by=asker)
     make.view(team)
+    if route == "api-window":
+        make.window(team)
     replay = make.replay(job) if "api-replay" in route else None
     return Stage(team, job, run, make.backfill(job), hold, approval, replay, webhook(team))
 

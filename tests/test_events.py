@@ -209,6 +209,8 @@ FORMS: dict[str, Form] = {
     "channel": lambda job, run: {"per_minute": "10", **CHANNEL},
     "holds": lambda job, run: {"scope": job.team.slug, **NOTE},
     "hold": lambda job, run: {"others": "policy"},
+    "window-new": lambda job, run: {"scope": job.team.slug, "from": "2h", "until": "1h", **NOTE},
+    "window": lambda job, run: {"from": "2h", "until": "1h", **NOTE},
 }
 SAFE = ("replay", "group", "discard")  # in the names of what is about dead letters
 POSTS = sorted(name for name, rule in pages.PAGES.items() if rule.post and name not in PAGE_ASKS)

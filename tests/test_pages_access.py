@@ -13,7 +13,7 @@ from jobs import holds, tokens
 from jobs import urls as jobs_urls
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
-from jobs.models import Hold, Job, Token, User
+from jobs.models import Hold, Job, MaintenanceWindow, Token, User
 from runs import urls as runs_urls
 from runs.models import Approval, Backfill, Channel, Replay, Run
 from runs.review import approvals
@@ -128,6 +128,10 @@ PAGES = {
     "holds-live": Rule("viewer", None),
     "holds": Rule("viewer", "operator"),
     "hold": Rule("viewer", "operator"),
+    "window-new": Rule("operator", "operator"),
+    "window-preview": Rule("operator", None),
+    "window": Rule("viewer", "operator"),
+    "window-cancel": Rule(None, "operator"),
 }
 SHARED = {name for name in PAGES if name.startswith("calendar")}  # of the whole organisation
 OPEN = {"sign-in", "sign-out"}
@@ -171,6 +175,8 @@ LISTS = {
     "job-preview",
     "job-filled",
     "holds",
+    "window-new",
+    "window-preview",
     "channels",
 }
 
@@ -225,7 +231,15 @@ def address(name: str, job: Job, run: Run) -> str:
     if "<uuid:channel_id>" in path:
         told = Channel.objects.first() or make.channel(job.team, "dead")
         path = path.replace("<uuid:channel_id>", str(told.id))
-    return "/" + path
+    return "/" + at_window(path, job)
+
+
+def at_window(path: str, job: Job) -> str:
+    """The path, of a maintenance window of the job's team where it is about one."""
+    if "<uuid:window_id>" not in path:
+        return path
+    planned = MaintenanceWindow.objects.first() or make.window(job.team)
+    return path.replace("<uuid:window_id>", str(planned.id))
 
 
 def token_of(job: Job) -> Token:
@@ -317,6 +331,7 @@ def test_a_viewer_sees_no_button_that_would_be_refused(job: Job, run: Run) -> No
         "replay",
         "holds",
         "hold",
+        "window",
         *told,
     ):
         page = client.get(address(name, job, run)).content.decode()
@@ -334,7 +349,7 @@ def test_a_viewer_sees_no_button_that_would_be_refused(job: Job, run: Run) -> No
             "cancel",
         ):
             assert f"/{path}/" not in page.partition("<main")[2], (name, path)
-        if name in (*told, "holds", "hold"):
+        if name in (*told, "holds", "hold", "window"):
             assert "<form" not in page.partition("<main")[2], name
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from jobs import paging
 from jobs.api_shapes import instant
-from jobs.models import AuditEvent, Calendar, Hold, Job, User
+from jobs.models import AuditEvent, Calendar, Hold, Job, MaintenanceWindow, User
 from jobs.version_lines import Line
 from runs.dashboard import event_words
 from runs.models import Backfill, Channel, Replay, Run, SavedView, Trial
@@ -32,6 +32,7 @@ _PAGES: dict[str, tuple[str, Callable[[], QuerySet[Any]]]] = {
     "replay": ("replay", lambda: Replay.objects.all()),
     "backfill": ("backfill", lambda: Backfill.objects.filter(job__deleted_at=None)),
     "hold": ("hold", lambda: Hold.objects.all()),
+    "window": ("window", lambda: MaintenanceWindow.objects.all()),
     "calendar": ("calendar", lambda: Calendar.objects.filter(deleted_at=None)),
     "channel": ("channel", lambda: Channel.objects.all()),
     "view": ("view", lambda: SavedView.objects.all()),

@@ -112,13 +112,21 @@ def week(jobs: QuerySet[Job], now: datetime, until: datetime) -> Week:
     to be skipped are left out."""
     start = now.replace(second=0, microsecond=0) + _MINUTE
     minutes = Minutes(start, max(0, (until - start) // _MINUTE))
-    alike = jobs.filter(due__isnull=False).annotate(text=_TEXT).order_by()
-    rows = list(alike.values_list(*_COLUMNS).annotate(Count("id"))[: MOST_JOBS + 1])
+    rows, cut = alike(jobs, now)
+    for row, number in rows:
+        add(minutes, row, number)
+    looked_at = sum(number for _, number in rows)
+    return Week(minutes, minutes.counts(), looked_at, minutes.cut or cut)
+
+
+def alike(jobs: QuerySet[Job], now: datetime) -> tuple[list[tuple[Standing, int]], bool]:
+    """The jobs that may have a moment to come, those that stand alike together with how many they
+    are; and whether there are more than are looked at."""
+    found = jobs.filter(due__isnull=False).annotate(text=_TEXT).order_by()
+    rows = list(found.values_list(*_COLUMNS).annotate(Count("id"))[: MOST_JOBS + 1])
     _read_calendars(rows)
-    for row in rows[:MOST_JOBS]:
-        _add(minutes, Standing.of(None, None, now, row[:-1]), row[-1])
-    number = sum(row[-1] for row in rows[:MOST_JOBS])
-    return Week(minutes, minutes.counts(), number, minutes.cut or len(rows) > MOST_JOBS)
+    standing = [(Standing.of(None, None, now, row[:-1]), row[-1]) for row in rows[:MOST_JOBS]]
+    return standing, len(rows) > MOST_JOBS
 
 
 @dataclass(frozen=True)
@@ -201,7 +209,8 @@ def _merged(
             heappush(near, (following, job_id))
 
 
-def _add(minutes: Minutes, row: Standing, jobs: int) -> None:
+def add(minutes: Minutes, row: Standing, jobs: int) -> None:
+    """What fires of so many jobs that stand so: moments that are to be skipped are left out."""
     if row.plan is None:
         return
     if row.left is None and not row.skip_next:

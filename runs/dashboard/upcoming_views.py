@@ -8,22 +8,23 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from jobs import clock, reader, zones
 from jobs.instants import canonical_instant, parse_instant
-from jobs.models import Hold, Job, Team
+from jobs.models import Hold, Job, MaintenanceWindow, Team
 from jobs.page_door import jobs_of, page, person
 from jobs.roles import Act
 from jobs.schedule_errors import ScheduleError
-from runs.dashboard import days_off, heat, refused, upcoming
+from runs.dashboard import days_off, falling, heat, refused, upcoming
 from runs.dashboard.density import local_days
 from runs.dashboard.upcoming import Place
 
 SIZE = 50
+COUNTED = 5  # windows of which the moments are counted
 AHEAD = timedelta(hours=24)
 FIRST = UUID(int=0)
 LAST = UUID(int=2**128 - 1)
@@ -119,7 +120,9 @@ def _list(request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter) -> d
     more = behind and f"{canonical_instant(behind.at)}_{behind.job_id}"
     # The next page ends where this one does.
     ends = canonical_instant(until + _TICK)
-    return {"page": found, "more": more, "ends": ends, "since": since, "until": until}
+    ahead = list(MaintenanceWindow.objects.ahead()) if found.rows else []
+    context = {"page": found, "more": more, "ends": ends, "windows": ahead}
+    return {**context, "since": since, "until": until}
 
 
 def _week(request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter) -> dict[str, object]:
@@ -139,9 +142,25 @@ def _off(request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter) -> di
     return {
         "days": days_off.coming(jobs, today),
         "ahead": days_off.AHEAD.days,
+        "windows": _windows(request, jobs, asked),
+        "falls": True,
         "holds": Hold.objects.where(person(request).id).filter(ended_at=None),
         "pauses": pauses[:SIZE],
     }
+
+
+def _windows(
+    request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter
+) -> list[MaintenanceWindow]:
+    """Those that are planned; of the first few how much waits for them."""
+    rows = MaintenanceWindow.objects.where(person(request).id).planned()
+    if team := asked.cleaned_data["team"]:
+        rows = rows.filter(Q(team=None) | Q(team__slug=team))
+    found = list(rows[:SIZE])
+    for window in found[:COUNTED]:
+        held = jobs.filter(team=window.team_id) if window.team_id else jobs
+        window.falls = falling.into(held, asked.now, window.begins_at, window.ends_at)  # type: ignore[attr-defined]
+    return found
 
 
 _SHOWN: dict[str, Callable[..., dict[str, object]]] = {"list": _list, "week": _week, "off": _off}

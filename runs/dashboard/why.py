@@ -105,7 +105,8 @@ def _held(job: Job) -> Iterator[Answer]:
         most = (
             f"At most {job.catch_up_limit} of its moments wait for the end; no run starts before."
         )
-        text = f"This job waits for the hold of {hold.scope}: {hold.reason} {most}"
+        kind = "planned maintenance" if hold.windows.exists() else "hold"
+        text = f"This job waits for the {kind} of {hold.scope}: {hold.reason} {most}"
         remedy = "End the hold, or let one run past it by Run now."
         yield Answer("hold", text, remedy, hold.began_at, hold.until, hold_id=hold.id)
 

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -17,11 +16,10 @@ from jobs import access, asked, clock, holds, paging
 from jobs.api_door import Door
 from jobs.api_shapes import instant
 from jobs.definitions import Problem
-from jobs.models import Hold, Job, Team
+from jobs.models import Hold, Job
 from jobs.models.hold import BY_POLICY, CHOICES
-from jobs.problems import BadRequest, NoSuch
-from jobs.roles import Act
-from runs.holds import letting_go
+from jobs.problems import BadRequest
+from runs.holds import letting_go, scopes, window_api
 
 _STATES = {"on": Q(ended_at=None), "over": Q(ended_at__isnull=False)}
 
@@ -30,18 +28,25 @@ class HoldsDoor(Door):
     """`holds/`: those of the team and of the whole installation."""
 
     def get(self, request: Request) -> Response:
-        """The holds, newest first; `?state=on` or `over`."""
+        """The holds, newest first; `?state=on` or `over`. Of `planned` the windows."""
         asked.parameters(request, ("state", *paging.PARAMETERS))
         rows = _holds(request)
-        for state in asked.choices(request, "state", tuple(_STATES))[:1]:
+        for state in asked.choices(request, "state", (*_STATES, "planned"))[:1]:
+            if state == "planned":
+                return window_api.planned(request)
             rows = rows.filter(_STATES[state])
         return paging.page(request, rows, ("-began_at", "-id"), _of_hold)
 
     def post(self, request: Request) -> Response:
         """A hold, 201: `reason`, and `until` an instant or for good. `team`: the token's, or null
-        for the whole installation."""
-        data = asked.members(request, ("team", "reason", "until"))
-        team = _scope(request, data)
+        for the whole installation. With `from` it is planned: a maintenance window."""
+        data = asked.members(request, ("team", "reason", "from", "until", "dry_run"))
+        team = scopes.scope(request, data)
+        if data.get("from") is not None:
+            return window_api.plan(request, team, data)
+        if "dry_run" in data:
+            hint = "Give `from`, or leave it out."
+            raise BadRequest(Problem("dry_run", "is for a hold that is planned.", hint))
         reason = asked.text(data, "reason")
         until = asked.instant_to_come(data, "until", clock.now())
         hold = holds.begin(team, reason, by=access.person(request), until=until)
@@ -76,7 +81,7 @@ class EndDoor(Door):
         """The hold ended. `choices`: job id → `policy`, `fire` or `drop`; `others`: the same for
         jobs that are not named."""
         hold = _hold(request, hold_id)
-        _demand(request, hold.team_id is None)
+        scopes.demand(request, hold.team_id is None)
         data = asked.members(request, ("choices", "others"))
         choices = _choices(data, _jobs(request, hold))
         others = _choice("others", data.get("others", BY_POLICY))
@@ -99,24 +104,6 @@ def _jobs(request: Request, hold: Hold) -> QuerySet[Job]:
     if hold.team_id is None and access.person(request).is_staff:
         return Job.objects.filter(deleted_at=None).select_related("team")
     return access.jobs(request)
-
-
-def _scope(request: Request, data: dict[str, Any]) -> Team | None:
-    whole = "team" in data and data["team"] is None
-    team = _demand(request, whole)
-    if team is not None and data.get("team", team.slug) != team.slug:
-        hint = f"Leave it out, or give {team.slug}; null is the whole installation."
-        raise NoSuch(Problem("team", "is not the team of this token.", hint))
-    return team
-
-
-def _demand(request: Request, whole: bool) -> Team | None:
-    """Who may hold: operators their team, the platform's staff the whole installation."""
-    if not whole:
-        return access.team(request, Act.OPERATE)
-    if not access.person(request).is_staff:
-        raise PermissionDenied("The whole installation is held by the platform's staff alone.")
-    return None
 
 
 def _choices(data: dict[str, Any], jobs: QuerySet[Job]) -> dict[UUID, str]:

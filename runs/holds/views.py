@@ -13,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from jobs import clock, holds
-from jobs.models import Hold, Job, Team
+from jobs.models import Hold, Job, MaintenanceWindow, Team
 from jobs.page_door import acts, jobs_of, page, person
 from jobs.roles import Act
 from runs.dashboard import polling
@@ -83,6 +83,7 @@ def _holds_page(request: HttpRequest, form: HoldForm, status: int = 200) -> Http
     context = {
         **_on(request),
         "over": rows.filter(ended_at__isnull=False)[:LISTED],
+        "windows": MaintenanceWindow.objects.where(person(request).id).planned()[:LISTED],
         "form": form if form.fields["scope"].choices else None,  # type: ignore[attr-defined]
     }
     return render(request, "runs/holds.html", context, status=status)
@@ -101,6 +102,7 @@ def _hold_page(
     rows = [(job, letting_go.waiting(job, now)) for job in owing[:LISTED]]
     context = {
         "hold": hold,
+        "windows": hold.windows.all(),
         "rows": rows,
         "more": max(0, owing.count() - LISTED) if len(rows) == LISTED else 0,
         "may_end": _may_end(request, hold) and hold.ended_at is None,

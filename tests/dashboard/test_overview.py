@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -173,6 +174,13 @@ def test_the_next_moments_in_their_order(browser: Browser, team: Team) -> None:
     make.job(make.team("elsewhere"), name="theirs")
     names = [a.text for a in browser.get("/overview/next/").all("a", class_="name")]
     assert names == ["first", "second", "third"]
+
+
+def test_the_next_moments_are_told_on_each_jobs_clock(browser: Browser, team: Team) -> None:
+    make.job(team, schedule={"cron": "0 3 * * *", "timezone": "America/New_York"})
+    browser.client.cookies["browser_zone"] = "Asia/Tokyo"
+    words = browser.get("/overview/next/").words
+    assert re.search(r"03:00 New York .*Tokyo .*UTC", words)
 
 
 def test_what_is_not_known_of_the_machinery_is_said(browser: Browser) -> None:

@@ -22,7 +22,7 @@ log = structlog.get_logger("onebeat.sign_in")
 
 
 def watch() -> None:
-    """Put sign-ins and sign-outs on record from now on."""
+    """Put sign-ins, also those that are refused, and sign-outs on record from now on."""
     user_logged_in.connect(_signed_in, dispatch_uid="onebeat.signed_in")
     user_logged_out.connect(_signed_out, dispatch_uid="onebeat.signed_out")
     user_login_failed.connect(_refused, dispatch_uid="onebeat.refused")
@@ -38,9 +38,10 @@ def _signed_out(user: Any, **_: Any) -> None:
 
 
 def _refused(credentials: Mapping[str, object], **_: Any) -> None:
-    """The name as it was typed, whether anybody has it or not; the staff's to read alone."""
+    """The name as it was typed, whether anybody has it or not; the staff's to read alone. It may
+    be a password in the wrong field: the log does not have it."""
     name = str(credentials.get(User.USERNAME_FIELD, ""))[:NAME_LENGTH]
-    log.warning(REFUSED, name=name)
+    log.warning(REFUSED)
     rows = AuditEvent.objects.filter(team=None, verb=REFUSED).order_by("-id")
     last_but_most = rows.values("id")[MOST_REFUSED - 1 : MOST_REFUSED]
     within = {"id__in": last_but_most, "at__gt": Now() - timedelta(minutes=1)}

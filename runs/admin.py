@@ -22,6 +22,7 @@ from runs.models import (
     HomeView,
     IdempotencyKey,
     Installation,
+    Marker,
     Message,
     PollCount,
     ProbeAnswer,
@@ -257,6 +258,14 @@ class TombstoneAdmin(ReadOnlyAdmin):
 
     list_display = ("job_id", "due_at", "ending")
     ordering = ("-id",)
+
+
+@admin.register(Marker)
+class MarkerAdmin(ReadOnlyAdmin):
+    """What changed and when, newest first; written and removed on the pages and by the API."""
+
+    list_display = ("text", "team", "at", "tag", "by", "created_at")
+    list_select_related = ("team", "by")
 
 
 @admin.register(SavedView)

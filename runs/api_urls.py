@@ -22,6 +22,7 @@ from runs.holds import api as holds_api
 from runs.holds import window_api
 from runs.letters import api as letters_api
 from runs.letters import batch as replay_batch
+from runs.markers import api as markers_api
 from runs.receipts import api as receipts_api
 from runs.review import api as review_api
 from runs.trials import api as trials_api
@@ -135,5 +136,7 @@ urlpatterns = [
     path("holds/<uuid:hold_id>/", holds_api.HoldDoor.as_view(), name="api-hold"),
     path("holds/<uuid:hold_id>/owed/", holds_api.OwedDoor.as_view(), name="api-hold-owed"),
     path("holds/<uuid:hold_id>/end/", holds_api.EndDoor.as_view(), name="api-hold-end"),
+    path("markers/", markers_api.MarkersDoor.as_view(), name="api-markers"),
+    path("markers/<uuid:marker_id>/", markers_api.MarkerDoor.as_view(), name="api-marker"),
     path("keys/<str:key>/<str:step>/", keys_api.StepDoor.as_view(), name="api-key-step"),
 ]

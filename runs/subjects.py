@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobs.events import Subject
 from jobs.instants import canonical_instant
 from jobs.models import Job
-from runs.models import Backfill, Channel, Replay, Run, SavedView, Trial
+from runs.models import Backfill, Channel, Marker, Replay, Run, SavedView, Trial
 
 
 def of_run(run: Run, job: Job | None = None) -> Subject:
@@ -40,3 +40,8 @@ def of_view(view: SavedView) -> Subject:
 def of_trial(trial: Trial) -> Subject:
     """A test request, named by the job whose target it calls."""
     return Subject("trial", trial.id, trial.job_name, trial.team_id, job_id=trial.job_id)
+
+
+def of_marker(marker: Marker) -> Subject:
+    """A marker of a team, named by what it says."""
+    return Subject("marker", marker.id, marker.text, marker.team_id)

@@ -23,6 +23,7 @@ from runs.holds import views as hold_views
 from runs.holds import window_views
 from runs.letters import batch as replay_batch
 from runs.letters import views as letters_views
+from runs.markers import views as marker_views
 from runs.receipts import views as receipt_views
 from runs.review import views as review_views
 from runs.trials import views as trial_views
@@ -102,6 +103,8 @@ urlpatterns = [
     path("channels/<uuid:channel_id>/secret/", channel_views.channel_secret, name="channel-secret"),
     path("channels/<uuid:channel_id>/retry/", channel_views.channel_retry, name="channel-retry"),
     path("channels/<uuid:channel_id>/delete/", channel_views.channel_delete, name="channel-delete"),
+    path("markers/", marker_views.all_markers, name="markers"),
+    path("markers/<uuid:marker_id>/remove/", marker_views.remove, name="marker-remove"),
     path("holds/", hold_views.all_holds, name="holds"),
     path("holds/live/", hold_views.holds_live, name="holds-live"),
     path("holds/windows/new/", window_views.new_window, name="window-new"),

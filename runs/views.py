@@ -14,8 +14,9 @@ from jobs.page_door import acts, job_for, page
 from jobs.roles import Act
 from jobs.targets.shapes import TargetError, load, masked
 from runs import story
-from runs.dashboard import polling, run_facts
+from runs.dashboard import marked, polling, run_facts
 from runs.forms import NoteForm
+from runs.markers import kept
 from runs.models import Run
 from runs.page_door import listed, run_for
 from runs.review import queue, run_again
@@ -39,8 +40,9 @@ def job_runs(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """The newest runs of a job, for its page."""
     job = job_for(request, job_id)
     rows = list(listed(request).filter(job=job)[:RECENT])
-    context = {"job": job, "runs": rows}
-    region = polling.region(request, "job-runs", context, seen=[job.name, rows], job_id=job.id)
+    lines = marked.lines(job, rows)
+    context = {"job": job, "lines": lines}
+    region = polling.region(request, "job-runs", context, seen=[job.name, lines], job_id=job.id)
     return polling.answer(request, "runs/_job_runs.html", region)
 
 
@@ -82,7 +84,8 @@ def _run(request: HttpRequest, run: Run, form: NoteForm | None = None) -> dict[s
     }
     may_act = bool(context["may_act"])
     context["facts"] = run_facts.of(run, attempts, clock.now(), may_act=may_act)
-    seen = [run, attempts, decisions, may_act, context["facts"].seen]
+    context["near"] = kept.before_failure(run.job, attempts)
+    seen = [run, attempts, decisions, may_act, context["facts"].seen, context["near"]]
     return polling.region(request, "run-live", context, seen=seen, run_id=run.id)
 
 

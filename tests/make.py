@@ -15,7 +15,7 @@ from runs import error_groups, idempotency
 from runs.channels import editing as channels
 from runs.letters import batch as replay_batch
 from runs.letters import groups as dead_letters
-from runs.models import Backfill, Channel, Replay, Run, SavedView, Trial
+from runs.models import Backfill, Channel, Marker, Replay, Run, SavedView, Trial
 from runs.states import ACTIVE, FINAL, STARTABLE, Origin, ReviewClass, State
 
 
@@ -190,6 +190,14 @@ def window(
     window.begins_at, window.ends_at = times
     window.save()
     return window
+
+
+def marker(of: Team, text: str = "deploy of billing 4.2", **columns: Any) -> Marker:
+    """A marker of the team, just now unless told otherwise, as the rule would write it."""
+    now = clock.now()
+    return Marker.objects.create(
+        **{"team": of, "text": text, "at": now, "created_at": now, **columns}
+    )
 
 
 def trial(of: Job, **more: Any) -> Trial:

@@ -16,7 +16,7 @@ from jobs.calendars import editing as calendar_editing
 from jobs.models import CalendarVersion, Hold, Job, MaintenanceWindow, Membership, Team
 from jobs.roles import Role
 from runs import idempotency, steps
-from runs.models import Approval, Backfill, Channel, Replay, Run, SavedView, Star, Trial
+from runs.models import Approval, Backfill, Channel, Marker, Replay, Run, SavedView, Star, Trial
 from runs.review import approvals
 from runs.states import State
 from tests import make
@@ -55,6 +55,8 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-jobs-bulk": {"POST": "operator"},
     "api-views": {"GET": "viewer", "POST": "viewer"},
     "api-view": {"GET": "viewer", "PATCH": "editor", "DELETE": "editor"},
+    "api-markers": {"GET": "viewer", "POST": "operator"},
+    "api-marker": {"GET": "viewer", "DELETE": "operator"},
     "api-runs": {"GET": "viewer"},
     "api-upcoming": {"GET": "viewer"},
     "api-upcoming-density": {"GET": "viewer"},
@@ -116,6 +118,7 @@ INDEX = (
 MANY = ("api-review-bulk", "api-jobs-bulk")  # by which another team acts on its own
 OWN = "api-views"  # where everybody keeps their own
 LISTS = (
+    "api-markers",
     "api-views",
     "api-audit-reports",
     "api-jobs",
@@ -148,6 +151,7 @@ BODIES: dict[str, object] = {
     "api-key-step": {"attempt": 1},
     "api-channels": {"name": "new", "team": "payments", **BY_MAIL},
     "api-channel": {"name": "edited", **BY_MAIL},
+    "api-markers": {"text": "deploy of billing 4.2", "team": "payments"},
     "api-holds": {"reason": "A move.", "team": "payments"},
     "api-window": {"reason": "Another move."},
 }
@@ -171,6 +175,7 @@ class Stage:
     approval: Approval | None
     replay: Replay | None
     channel: Channel
+    marker: Marker
 
     def path(self, route: str) -> str:
         pattern = str(patterns()[route])
@@ -183,6 +188,7 @@ class Stage:
         path = path.replace("<uuid:replay_id>", str(self.replay.id if self.replay else ""))
         path = path.replace("<str:key>/<str:step>", f"{self.run.key}/charge")
         path = path.replace("<uuid:view_id>", str(make.view(self.team).id))
+        path = path.replace("<uuid:marker_id>", str(self.marker.id))
         path = path.replace("<uuid:channel_id>", str(self.channel.id))
         if "<uuid:window_id>" in path:
             window = MaintenanceWindow.objects.first()
@@ -203,11 +209,13 @@ class Stage:
         columns = ("id", "reason", "cancelled_at")
         windows = MaintenanceWindow.objects.order_by("id").values_list(*columns)
         trials = Trial.objects.order_by("id").values_list("id")
+        markers = Marker.objects.order_by("id").values_list("id", "text")
         return [
             *stars,
             *windows,
             *trials,
             *views,
+            *markers,
             *jobs,
             *held,
             *versions,
@@ -256,8 +264,9 @@ def stage(route: str) -> Stage:
     make.view(team)
     if route == "api-window":
         make.window(team)
+    marker = make.marker(team)
     replay = make.replay(job) if "api-replay" in route else None
-    return Stage(team, job, run, make.backfill(job), hold, approval, replay, webhook(team))
+    return Stage(team, job, run, make.backfill(job), hold, approval, replay, webhook(team), marker)
 
 
 def webhook(team: Team) -> Channel:

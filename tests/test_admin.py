@@ -105,6 +105,7 @@ def one_of_each(team: Team, staff: User) -> None:
     make.backfill(job)
     make.replay(job)
     make.trial(job)
+    make.marker(team)
     Tried.objects.create(job=job)
     Star.objects.create(user=staff, job=job)
     PollCount.objects.create(user=staff, since=now, polls=1)

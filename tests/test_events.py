@@ -207,6 +207,7 @@ FORMS: dict[str, Form] = {
     "dead-group-discard": lambda job, run: {**seen(run), **NOTE},
     "channels": lambda job, run: {"team": job.team.slug, "per_minute": "10", **CHANNEL},
     "channel": lambda job, run: {"per_minute": "10", **CHANNEL},
+    "markers": lambda job, run: {"team": job.team.slug, "text": "deploy of billing 4.2"},
     "holds": lambda job, run: {"scope": job.team.slug, **NOTE},
     "hold": lambda job, run: {"others": "policy"},
     "window-new": lambda job, run: {"scope": job.team.slug, "from": "2h", "until": "1h", **NOTE},

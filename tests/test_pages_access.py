@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -15,7 +15,7 @@ from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.models import Hold, Job, MaintenanceWindow, Token, User
 from runs import urls as runs_urls
-from runs.models import Approval, Backfill, Channel, Replay, Run
+from runs.models import Approval, Backfill, Channel, Marker, Replay, Run
 from runs.review import approvals
 from runs.states import State
 from tests import make
@@ -125,6 +125,8 @@ PAGES = {
     "channel-secret": Rule(None, "admin"),
     "channel-retry": Rule(None, "admin"),
     "channel-delete": Rule(None, "admin"),
+    "markers": Rule("viewer", "operator"),
+    "marker-remove": Rule(None, "operator"),
     "holds-live": Rule("viewer", None),
     "holds": Rule("viewer", "operator"),
     "hold": Rule("viewer", "operator"),
@@ -177,6 +179,7 @@ LISTS = {
     "holds",
     "window-new",
     "window-preview",
+    "markers",
     "channels",
 }
 
@@ -203,43 +206,15 @@ def run(job: Job) -> Run:
 def address(name: str, job: Job, run: Run) -> str:
     """Where the page of this name stands for this job and run."""
     route = next(str(one.pattern) for one in routes() if one.name == name)
-    path = (
-        route.replace("<uuid:job_id>", str(job.id))
-        .replace("<uuid:run_id>", str(run.id))
-        .replace("<slug:name>", "bank")
-    )
-    if "<uuid:backfill_id>" in path:
-        found = Backfill.objects.filter(job=job).first() or make.backfill(job)
-        path = path.replace("<uuid:backfill_id>", str(found.id))
-    if "<uuid:group_id>" in path:
-        path = path.replace("<uuid:group_id>", str(make.dead(job).error_group))
-    if "<uuid:replay_id>" in path:
-        there_is = Replay.objects.filter(job=job).first() or make.replay(job)
-        path = path.replace("<uuid:replay_id>", str(there_is.id))
-    if "<uuid:approval_id>" in path:
-        path = path.replace("<uuid:approval_id>", str(approval_of(run).id))
-    if "<uuid:trial_id>" in path:
-        path = path.replace("<uuid:trial_id>", str(make.trial(job).id))
-    if "<uuid:token_id>" in path:
-        issued = Token.objects.first() or token_of(job)
-        path = path.replace("<uuid:token_id>", str(issued.id))
-    if "<uuid:view_id>" in path:
-        path = path.replace("<uuid:view_id>", str(make.view(job.team).id))
-    if "<uuid:hold_id>" in path:
-        there = Hold.objects.first() or holds.begin(job.team, "A move.", by=None)
-        path = path.replace("<uuid:hold_id>", str(there.id))
-    if "<uuid:channel_id>" in path:
-        told = Channel.objects.first() or make.channel(job.team, "dead")
-        path = path.replace("<uuid:channel_id>", str(told.id))
-    return "/" + at_window(path, job)
+    for part, found in PARTS.items():
+        if part in route:
+            route = route.replace(part, str(found(job, run)))
+    return "/" + route
 
 
-def at_window(path: str, job: Job) -> str:
-    """The path, of a maintenance window of the job's team where it is about one."""
-    if "<uuid:window_id>" not in path:
-        return path
-    planned = MaintenanceWindow.objects.first() or make.window(job.team)
-    return path.replace("<uuid:window_id>", str(planned.id))
+def hold_of(job: Job) -> Hold:
+    """The hold that there is, else one of the team of the job."""
+    return Hold.objects.first() or holds.begin(job.team, "A move.", by=None)
 
 
 def token_of(job: Job) -> Token:
@@ -254,6 +229,33 @@ def approval_of(run: Run) -> Approval:
         return there
     asker = make.operator(run.job.team, "asker")
     return approvals.ask(run.id, token=None, new_key=True, note="n", by=asker)
+
+
+# What stands in an address: the one that there is, else a new one.
+PARTS: dict[str, Callable[[Job, Run], object]] = {
+    "<uuid:job_id>": lambda job, run: job.id,
+    "<uuid:run_id>": lambda job, run: run.id,
+    "<slug:name>": lambda job, run: "bank",
+    "<uuid:backfill_id>": lambda job, run: (
+        (Backfill.objects.filter(job=job).first() or make.backfill(job)).id
+    ),
+    "<uuid:group_id>": lambda job, run: make.dead(job).error_group,
+    "<uuid:replay_id>": lambda job, run: (
+        (Replay.objects.filter(job=job).first() or make.replay(job)).id
+    ),
+    "<uuid:approval_id>": lambda job, run: approval_of(run).id,
+    "<uuid:trial_id>": lambda job, run: make.trial(job).id,
+    "<uuid:token_id>": lambda job, run: (Token.objects.first() or token_of(job)).id,
+    "<uuid:view_id>": lambda job, run: make.view(job.team).id,
+    "<uuid:hold_id>": lambda job, run: hold_of(job).id,
+    "<uuid:window_id>": lambda job, run: (
+        (MaintenanceWindow.objects.first() or make.window(job.team)).id
+    ),
+    "<uuid:marker_id>": lambda job, run: (Marker.objects.first() or make.marker(job.team)).id,
+    "<uuid:channel_id>": lambda job, run: (
+        (Channel.objects.first() or make.channel(job.team, "dead")).id
+    ),
+}
 
 
 def test_every_page_has_a_rule() -> None:

@@ -23,6 +23,7 @@ from runs.dashboard import (
     first_steps,
     job_stances,
     machinery,
+    marked,
     numbers,
     outcomes,
     standing,
@@ -105,6 +106,13 @@ def counted(reader: Reader, length: str = USUAL) -> dict[str, Any]:
         "lengths": LENGTHS.values(),
         "audited": _audited(reader),
     }
+
+
+def counted_and_marked(reader: Reader, length: str = USUAL) -> dict[str, Any]:
+    """The same with what changed meanwhile."""
+    found = counted(reader, length)
+    shown = marked.in_window(reader.teams, found["numbers"].window, found["steps"])
+    return {**found, "marked": shown}
 
 
 def _parts(found: Numbers) -> list[Part]:
@@ -190,7 +198,7 @@ class Region:
 REGIONS = {
     "summary": Region(summary, "dashboard/_summary.html", 10),
     "attention": Region(needed, "dashboard/_attention.html", 10),
-    "numbers": Region(counted, "dashboard/_numbers.html", 60),
+    "numbers": Region(counted_and_marked, "dashboard/_numbers.html", 60),
     "starred": Region(at_hand, "dashboard/_starred.html", 10),
     "next": Region(coming, "dashboard/_next.html", 10),
     "machinery": Region(works, "dashboard/_machinery.html", 10),

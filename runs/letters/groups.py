@@ -118,7 +118,7 @@ def groups(rows: QuerySet[Run]) -> QuerySet[Any, dict[str, Any]]:
 
 
 # What lists say of a job: its row is wide.
-_OF_JOB = ("name", "schedule", "version", "deleted_at", "runbook", "team__slug")
+_OF_JOB = ("name", "schedule", "tags", "version", "deleted_at", "runbook", "team__slug")
 
 # A run that was replayed counts for its group however old it is; else the newest of the job do.
 _NEWEST = """

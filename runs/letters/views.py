@@ -25,6 +25,7 @@ from runs.letters import batch
 from runs.letters import groups as dead_letters
 from runs.letters.forms import ChosenForm, DiscardForm, LetterFilter, ReplayForm
 from runs.letters.groups import ORDER, Differs, Group, Preview
+from runs.markers import kept
 from runs.models import Replay
 from runs.models.replay import NOT_OVER, Going, Result
 from runs.page_door import address, listed, runs_of
@@ -58,8 +59,10 @@ def one_group(request: HttpRequest, group_id: UUID) -> HttpResponse:
     """One group: its dead runs, the oldest first, and what may be done with them."""
     shown = _group(request, group_id)
     replays = Replay.objects.filter(error_group=group_id).select_related("by")
+    group: Group = shown["group"]
+    near = kept.before(group.job, group.first_at) if group.first_at else []
     wrong = _not_understood(request, lost=shown["after"] is None)
-    context = {**shown, "earlier": replays[:_EARLIER], "refused": wrong}
+    context = {**shown, "earlier": replays[:_EARLIER], "near": near, "refused": wrong}
     return render(request, "runs/dead_group.html", context)
 
 

@@ -8,6 +8,7 @@ from runs.models.channel import Channel
 from runs.models.decision import Decision
 from runs.models.idempotency_key import IdempotencyKey
 from runs.models.installation import Installation
+from runs.models.marker import Marker
 from runs.models.message import Delivery, Message
 from runs.models.poll_count import PollCount
 from runs.models.receipt_key import ReceiptKey
@@ -33,6 +34,7 @@ __all__ = [
     "HomeView",
     "IdempotencyKey",
     "Installation",
+    "Marker",
     "Message",
     "PollCount",
     "ProbeAnswer",

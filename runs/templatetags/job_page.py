@@ -12,7 +12,7 @@ from jobs import clock
 from jobs.models import Job, Team
 from runs.channels import messages
 from runs.channels.messages import Kind
-from runs.dashboard import activity, events, month, refused, stars, why
+from runs.dashboard import activity, events, marked, month, refused, stars, why
 from runs.dashboard.activity import Activity
 from runs.dashboard.why import Why
 from runs.models import Channel, Run
@@ -50,6 +50,12 @@ def is_starred(context: Any, job: Job) -> bool:
 def activity_of(job: Job) -> Activity:
     """Its newest runs as pictures."""
     return activity.of_job(job)
+
+
+@register.simple_tag
+def marked_over(job: Job, shown: Activity) -> marked.OfJob:
+    """What changed while these runs ran."""
+    return marked.over(job, shown)
 
 
 @register.simple_tag

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import clock, editing, holds
 from jobs.models import Due, Job, Team, User
-from runs.dashboard import first_steps, numbers
+from runs.dashboard import first_steps, numbers, stars
 from runs.dashboard.overview import REGIONS
 from runs.models import Attempt, Beat, Run
 from runs.states import Origin, State
@@ -306,8 +306,12 @@ def test_the_page_costs_the_same_however_many_jobs_there_are(browser: Browser, t
 
 
 @pytest.mark.parametrize("name", REGIONS)
-def test_each_region_is_served_alone(browser: Browser, team: Team, name: str) -> None:
-    make.run(make.job(team), State.REVIEW)
+def test_each_region_is_served_alone(
+    browser: Browser, team: Team, operator: User, name: str
+) -> None:
+    job = make.job(team)
+    make.run(job, State.REVIEW)
+    stars.put(job, by=operator)  # without any there is no such region
     page = browser.get(f"/overview/{name}/")
     assert page.status == 200
     assert page.html.lstrip().startswith(("<div id", "<section"))
@@ -360,8 +364,11 @@ def test_a_person_of_two_teams_gets_the_tokens_team_alone(team: Team, operator: 
 
 
 @pytest.mark.parametrize("name", sorted(REGIONS.keys() - {"next"}))
-def test_a_poll_that_would_change_nothing_is_304(browser: Browser, team: Team, name: str) -> None:
+def test_a_poll_that_would_change_nothing_is_304(
+    browser: Browser, team: Team, operator: User, name: str
+) -> None:
     job = make.job(team)
+    stars.put(job, by=operator)
     make.run(job, State.SUCCEEDED)
     first = browser.client.get(f"/overview/{name}/", headers={"HX-PTag": "none"})
     tag = {"HX-PTag": first.headers["HX-PTag"]}

@@ -15,7 +15,7 @@ from django.test import Client, RequestFactory
 
 from jobs import clock, holds
 from jobs.models import Job, User
-from runs.dashboard import polling
+from runs.dashboard import polling, stars
 from runs.dashboard.overview import REGIONS
 from runs.models import Beat, Run
 from runs.states import State
@@ -162,6 +162,7 @@ def test_each_region_of_the_overview_is_304_until_it_changes(
 ) -> None:
     client = Client()
     client.force_login(reader)
+    stars.put(job, by=reader)  # without any there is no such region
     where = f"/overview/{name}/"
     tag = tag_of(client.get(where))
     assert tag in client.get("/").content.decode()

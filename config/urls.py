@@ -22,6 +22,7 @@ LISTS = (
     ("holds", "api-holds"),
     ("channels", "api-channels"),
     ("views", "api-views"),
+    ("badges", "api-badges"),
     ("events", "api-events"),
 )
 api: list[URLPattern | URLResolver] = [

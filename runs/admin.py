@@ -15,6 +15,7 @@ from runs.models import (
     Attempt,
     AuditReport,
     Backfill,
+    Badge,
     Beat,
     Channel,
     Decision,
@@ -282,6 +283,16 @@ class StarAdmin(ReadOnlyAdmin):
 
     list_display = ("user", "job")
     list_select_related = ("user", "job")
+
+
+@admin.register(Badge)
+class BadgeAdmin(ReadOnlyAdmin):
+    """Badges, the newest first; their keys are nowhere."""
+
+    list_display = ("label", "team", "job", "tag", "by", "created_at", "revoked_at")
+    list_select_related = ("team", "job", "by")
+    exclude = ("digest",)
+    ordering = ("-created_at",)
 
 
 @admin.register(HomeView)

@@ -7,6 +7,7 @@ from django.urls import path
 from runs import api, keys_api, reports_api
 from runs.audits import api as audit_api
 from runs.backfills import api as backfill_api
+from runs.badges import api as badges_api
 from runs.channels import api as channels_api
 from runs.dashboard import (
     events_api,
@@ -50,6 +51,8 @@ urlpatterns = [
         backfill_api.StopDoor.as_view(),
         name="api-backfill-stop",
     ),
+    path("badges/", badges_api.BadgesDoor.as_view(), name="api-badges"),
+    path("badges/<uuid:badge_id>/", badges_api.BadgeDoor.as_view(), name="api-badge"),
     path("events/", events_api.EventsDoor.as_view(), name="api-events"),
     path("audit/", audit_api.AuditDoor.as_view(), name="api-audit"),
     path("audit/reports/", audit_api.AuditReportsDoor.as_view(), name="api-audit-reports"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobs.events import Subject
 from jobs.instants import canonical_instant
 from jobs.models import Job
-from runs.models import Backfill, Channel, Marker, Replay, Run, SavedView, Trial
+from runs.models import Backfill, Badge, Channel, Marker, Replay, Run, SavedView, Trial
 
 
 def of_run(run: Run, job: Job | None = None) -> Subject:
@@ -19,6 +19,11 @@ def of_run(run: Run, job: Job | None = None) -> Subject:
 def of_channel(channel: Channel) -> Subject:
     """A channel of a team, or of the platform's staff."""
     return Subject("channel", channel.id, channel.name, channel.team_id)
+
+
+def of_badge(badge: Badge) -> Subject:
+    """A badge, by the name that it shows; never by its key."""
+    return Subject("badge", badge.id, badge.label, badge.team_id, job_id=badge.job_id)
 
 
 def of_backfill(backfill: Backfill, job: Job) -> Subject:

@@ -5,6 +5,8 @@ from django.urls import URLPattern, path
 from runs import action_views, views
 from runs.audits import views as audit_views
 from runs.backfills import views as backfill_views
+from runs.badges import public as public_badges
+from runs.badges import views as badge_views
 from runs.channels import views as channel_views
 from runs.dashboard import (
     count_views,
@@ -59,6 +61,11 @@ urlpatterns = [
     path("jobs/", list_views.jobs, name="jobs"),
     path("jobs/many/", many_views.many, name="jobs-many"),
     *_files("jobs", "jobs"),
+    path("jobs/<uuid:job_id>/badge/", badge_views.job_badge, name="job-badge"),
+    path("settings/badges/", badge_views.all_badges, name="badges"),
+    path("settings/badges/<uuid:badge_id>/revoke/", badge_views.revoke, name="badge-revoke"),
+    path("badges/<str:key>.svg", public_badges.svg, name="badge-svg"),
+    path("badges/<str:key>.json", public_badges.as_json, name="badge-json"),
     path("jobs/<uuid:job_id>/star/", star_views.job_star, name="job-star"),
     path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),
     path("jobs/<uuid:job_id>/run-now/", action_views.run_now, name="job-run-now"),

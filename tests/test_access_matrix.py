@@ -16,7 +16,18 @@ from jobs.calendars import editing as calendar_editing
 from jobs.models import CalendarVersion, Hold, Job, MaintenanceWindow, Membership, Team
 from jobs.roles import Role
 from runs import idempotency, steps
-from runs.models import Approval, Backfill, Channel, Marker, Replay, Run, SavedView, Star, Trial
+from runs.models import (
+    Approval,
+    Backfill,
+    Badge,
+    Channel,
+    Marker,
+    Replay,
+    Run,
+    SavedView,
+    Star,
+    Trial,
+)
 from runs.review import approvals
 from runs.states import State
 from tests import make
@@ -57,6 +68,8 @@ ROUTES: dict[str, dict[str, str]] = {
     "api-view": {"GET": "viewer", "PATCH": "editor", "DELETE": "editor"},
     "api-markers": {"GET": "viewer", "POST": "operator"},
     "api-marker": {"GET": "viewer", "DELETE": "operator"},
+    "api-badges": {"GET": "viewer", "POST": "editor"},
+    "api-badge": {"DELETE": "editor"},
     "api-runs": {"GET": "viewer"},
     "api-upcoming": {"GET": "viewer"},
     "api-upcoming-density": {"GET": "viewer"},
@@ -116,9 +129,10 @@ INDEX = (
     "api-upcoming-density",
 )
 MANY = ("api-review-bulk", "api-jobs-bulk")  # by which another team acts on its own
-OWN = "api-views"  # where everybody keeps their own
+OWN = ("api-views", "api-badges")  # where everybody makes their own
 LISTS = (
     "api-markers",
+    "api-badges",
     "api-views",
     "api-audit-reports",
     "api-jobs",
@@ -136,6 +150,7 @@ BODIES: dict[str, object] = {
     "api-jobs-bulk": {"do": "resume", "as_of": NOW, "expected": 0},
     "api-views": {"page": "jobs", "name": "new", "query": {"state": "paused"}},
     "api-view": {"name": "renamed"},
+    "api-badges": {"label": "Nightly"},
     "api-jobs": make.shape(name="new", team="payments"),
     "api-job": make.shape(name="edited"),
     "api-job-backfill": {"from": NOW, "to": NOW, "dry_run": True},
@@ -189,6 +204,7 @@ class Stage:
         path = path.replace("<str:key>/<str:step>", f"{self.run.key}/charge")
         path = path.replace("<uuid:view_id>", str(make.view(self.team).id))
         path = path.replace("<uuid:marker_id>", str(self.marker.id))
+        path = path.replace("<uuid:badge_id>", str(make.badge(self.team).id))
         path = path.replace("<uuid:channel_id>", str(self.channel.id))
         if "<uuid:window_id>" in path:
             window = MaintenanceWindow.objects.first()
@@ -205,12 +221,14 @@ class Stage:
         replays = Replay.objects.order_by("id").values_list("id", "state")
         channels = Channel.objects.order_by("id").values_list("id", "name", "secret")
         views = SavedView.objects.order_by("id").values_list("id", "name")
+        badges = Badge.objects.order_by("id").values_list("id", "revoked_at")
         stars = Star.objects.order_by("id").values_list("user", "job")
         columns = ("id", "reason", "cancelled_at")
         windows = MaintenanceWindow.objects.order_by("id").values_list(*columns)
         trials = Trial.objects.order_by("id").values_list("id")
         markers = Marker.objects.order_by("id").values_list("id", "text")
         return [
+            *badges,
             *stars,
             *windows,
             *trials,
@@ -262,6 +280,7 @@ def stage(route: str) -> Stage:
         asker = make.operator(team, "asker")
         approval = approvals.ask(run.id, token=None, new_key=True, note="Not seen.", by=asker)
     make.view(team)
+    make.badge(team)
     if route == "api-window":
         make.window(team)
     marker = make.marker(team)
@@ -299,7 +318,7 @@ def expected(route: str, method: str, who: str) -> set[int]:
     if who in (OTHER_TEAM, OTHER_TOKEN) and route in SHARED:
         return {200, 201, 204}  # calendars are everybody's, and no job goes by this one
     if who in (OTHER_TEAM, OTHER_TOKEN):
-        if route == OWN:
+        if route in OWN:
             return {200, 201}
         listed = route in (*LISTS, *INDEX) and method == "GET"
         return {200} if listed or route in MANY else {404}

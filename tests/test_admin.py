@@ -108,6 +108,7 @@ def one_of_each(team: Team, staff: User) -> None:
     make.marker(team)
     Tried.objects.create(job=job)
     Star.objects.create(user=staff, job=job)
+    make.badge(team)
     PollCount.objects.create(user=staff, since=now, polls=1)
     counts = dict.fromkeys(("jobs", "due", "runs", "skipped", "pruned"), 1)
     AuditReport.objects.create(team=team, made_at=now, since=now, until=now, **counts)

@@ -179,6 +179,8 @@ def seen(run: Run) -> dict[str, Any]:
 FORMS: dict[str, Form] = {
     "settings": lambda job, run: {"timezone": "UTC", "theme": "dark", "density": "roomy"},
     "tokens": lambda job, run: {"team": job.team.slug, "name": "pipeline"},
+    "badges": lambda job, run: {"team": job.team.slug, "label": "Nightly"},
+    "job-badge": lambda job, run: {"label": "Nightly"},
     "overview-demo": lambda job, run: {"team": job.team.slug},
     "view-new": lambda job, run: {"name": "new", "page": "jobs", "state": "paused"},
     "view": lambda job, run: {"name": "renamed", "state": "paused"},

@@ -35,6 +35,9 @@ PAGES = {
     "settings": Rule("viewer", "viewer"),
     "tokens": Rule("viewer", "admin"),
     "token-revoke": Rule(None, "admin"),  # of somebody else
+    "badges": Rule("viewer", "editor"),
+    "badge-revoke": Rule(None, "editor"),
+    "job-badge": Rule("editor", "editor"),
     "home": Rule("viewer", None),
     "overview-summary": Rule("viewer", None),
     "overview-attention": Rule("viewer", None),
@@ -136,7 +139,7 @@ PAGES = {
     "window-cancel": Rule(None, "operator"),
 }
 SHARED = {name for name in PAGES if name.startswith("calendar")}  # of the whole organisation
-OPEN = {"sign-in", "sign-out"}
+OPEN = {"sign-in", "sign-out", "badge-svg", "badge-json"}  # tests/dashboard/test_badges.py
 ROLES = ("viewer", "operator", "editor", "admin")
 LISTS = {
     "start",
@@ -152,6 +155,7 @@ LISTS = {
     "review-many",
     "settings",
     "tokens",
+    "badges",
     "home",
     "overview-summary",
     "overview-attention",
@@ -247,6 +251,7 @@ PARTS: dict[str, Callable[[Job, Run], object]] = {
     "<uuid:trial_id>": lambda job, run: make.trial(job).id,
     "<uuid:token_id>": lambda job, run: (Token.objects.first() or token_of(job)).id,
     "<uuid:view_id>": lambda job, run: make.view(job.team).id,
+    "<uuid:badge_id>": lambda job, run: make.badge(job.team).id,
     "<uuid:hold_id>": lambda job, run: hold_of(job).id,
     "<uuid:window_id>": lambda job, run: (
         (MaintenanceWindow.objects.first() or make.window(job.team)).id

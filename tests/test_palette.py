@@ -56,7 +56,12 @@ def colour(token: str, theme: str) -> Vector:
     """A token's colour in linear RGB, 0 to 1."""
     found = re.search(rf"--{token}: light-dark\((#[0-9a-f]{{6}}), (#[0-9a-f]{{6}})\)", CSS)
     assert found, token
-    digits = found.groups()[THEMES[theme]][1:]
+    return linear(found.groups()[THEMES[theme]])
+
+
+def linear(colour: str) -> Vector:
+    """`#1a7f37` in linear RGB, 0 to 1."""
+    digits = colour[1:]
     red, green, blue = (int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4))
     return _linear(red), _linear(green), _linear(blue)
 

@@ -3,7 +3,7 @@ costs follows the jobs that are asked for and what is at rest, never history."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from django.db import connection
 from jobs.models import Hold
 from runs.arrays import array
 from runs.dashboard import conditions
-from runs.dashboard.stances import LOOKS, Look, Stance
+from runs.dashboard.stances import LOOKS, Look, Stance, worst
 
 # Which jobs `j`, in SQL.
 OF_IDS = "j.id = any(%(jobs)s::uuid[])"
@@ -75,6 +75,26 @@ def of(jobs: Iterable[UUID]) -> dict[UUID, Stands]:
     with connection.cursor() as cursor:
         cursor.execute(_STAND.format(which=OF_IDS), asked)
         return {job_id: Stands(Stance(word), since) for job_id, word, since in cursor.fetchall()}
+
+
+@dataclass(frozen=True)
+class Together:
+    """How many jobs stand as one: the worst of them, how many stand so, since when the first has
+    waited for a person. `stance` None: there is no job."""
+
+    stance: Stance | None = None
+    count: int = 0
+    since: datetime | None = None
+
+
+def together(which: str, asked: Mapping[str, Any]) -> Together:
+    """Of the jobs `which` (OF_IDS, OF_TEAM or OF_TAG, with what it asks for)."""
+    counted = f"select stance, count(*), min(since) from ({_STAND}) each group by stance"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(counted.format(which=which), {**asked, **_held()})
+        found = {Stance(word): (count, since) for word, count, since in cursor.fetchall()}
+    stance = worst({one: count for one, (count, _) in found.items()})
+    return Together(stance, *found[stance]) if stance else Together()
 
 
 def _held() -> dict[str, Any]:

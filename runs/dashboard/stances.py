@@ -5,6 +5,7 @@ The words of the Overview for one job: it is fine when it counts among the fine 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -44,3 +45,23 @@ LOOKS = {
     Stance.ENDED: Look("Ended", "finished", "finished"),
     Stance.FINE: Look("Fine", "succeeded", "succeeded"),
 }
+
+TROUBLE = (Stance.REVIEW, Stance.FAILING, Stance.LATE, Stance.DEAD, Stance.RETRYING)
+
+
+def worst(counts: Mapping[Stance, int]) -> Stance | None:
+    """How many jobs stand as one: the worst trouble that any of them has; without any, fine where
+    one is; None for no job. One that is paused is no trouble of those that are fine."""
+    order = (*TROUBLE, Stance.FINE, *Stance)
+    return next((stance for stance in order if counts.get(stance)), None)
+
+
+def counted(stance: Stance, count: int) -> str:
+    """So many jobs stand so, in words: `2 need review`, `148 fine`."""
+    match stance:
+        case Stance.REVIEW:
+            return f"{count:,} need{'s' if count == 1 else ''} review"
+        case Stance.DEAD:
+            return f"{count:,} with dead letters"
+        case _:
+            return f"{count:,} {LOOKS[stance].word.lower()}"

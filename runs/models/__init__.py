@@ -3,6 +3,7 @@ from __future__ import annotations
 from runs.models.attempt import Attempt
 from runs.models.audit_report import AuditReport
 from runs.models.backfill import Backfill
+from runs.models.badge import Badge
 from runs.models.beat import Beat
 from runs.models.channel import Channel
 from runs.models.decision import Decision
@@ -27,6 +28,7 @@ __all__ = [
     "Attempt",
     "AuditReport",
     "Backfill",
+    "Badge",
     "Beat",
     "Channel",
     "Decision",

@@ -225,7 +225,10 @@ def test_no_value_in_an_address_breaks_a_page(name: str, value: str, team: Team)
 
 
 API_LISTS = ("jobs", "runs", "events", "upcoming", "review", "approvals", "calendars", "holds")
-API_MORE = ("dead-letters", "replays", "channels", "views", "audit", "overview", "upcoming/density")
+API_MORE = (
+    *("dead-letters", "replays", "channels", "views", "audit", "overview", "upcoming/density"),
+    *("badges", "markers"),
+)
 
 
 @pytest.mark.parametrize("path", [*API_LISTS, *API_MORE, "audit/reports"])

@@ -177,7 +177,18 @@ def test_a_stranger_reads_nothing_and_is_told_nothing_back() -> None:
 
 PARAMETERS = (
     *("page", "page_size", "cursor", "after", "before", "top", "sort", "state", "team", "q"),
-    *("kind", "idempotent", "due_within", "tag", "owner", "origin", "since", "until", "job"),
+    *(
+        "kind",
+        "idempotent",
+        "due_within",
+        "tag",
+        "owner",
+        "starred",
+        "origin",
+        "since",
+        "until",
+        "job",
+    ),
     *("backfill", "group", "who", "verb", "run", "request", "tab", "month", "year", "window"),
     *(
         "class",

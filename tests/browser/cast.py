@@ -14,6 +14,7 @@ from jobs.models import Due, Job, Team, User
 from jobs.models.team import PLATFORM
 from jobs.roles import Role
 from runs.audits import kept as audits
+from runs.dashboard import stars
 from runs.models import Attempt, Backfill, Beat, Channel, Replay, Run
 from runs.states import Origin, State
 from tests import make
@@ -83,10 +84,21 @@ def assembled() -> Cast:
     audits.kept(clock.now() - HOUR)
     backfill = make.backfill(_hourly(team, "import-prices"), moments=12, made=5, by=person)
     make.token(team, person)
+    _aside(team, person, job)
     unclear = _run(settle, State.REVIEW)
     gone = _hourly(team, "print-ledger")
     editing.delete(gone.id, by=person)
     return Cast(person, job, settle, gone, unclear, runs, backfill, channel, make.replay(job))
+
+
+def _aside(team: Team, person: User, job: Job) -> None:
+    """What stands beside the work: a star, a badge, what changed, and maintenance near and far."""
+    stars.put(job, by=person)
+    make.badge(team)
+    make.marker(team, url="https://ci.example/1042", at=clock.now() - 2 * HOUR, by=person)
+    make.marker(team, "migration of the ledger", at=clock.now() - 30 * HOUR, by=person)
+    for begins in (40, 2_000):
+        make.window(team, begins=begins, ends=begins + 90, by=person)
 
 
 def _platform(person: User) -> None:

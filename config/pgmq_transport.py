@@ -8,11 +8,29 @@ process, so that the pool is made here.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from kombu.transport import TRANSPORT_ALIASES, pgmq
 from pgmq import PGMQueue
+from psycopg import Connection
 from psycopg_pool import ConnectionPool
+
+LOCK = 7_235_182  # any number that no other advisory lock has
+
+
+class Queues(PGMQueue):  # type: ignore[no-untyped-call]
+    """PGMQ's client. A queue's trigger is dropped and made anew by whoever comes to it, and two at
+    once would both make it, so that one of them failed and came back later: they take turns."""
+
+    def enable_notify(
+        self, queue: str, throttle_interval_ms: int = 250, conn: Connection[Any] | None = None
+    ) -> None:
+        """Let the queue tell its listeners of new messages."""
+        assert self.pool is not None  # Transport makes it
+        with nullcontext(conn) if conn else self.pool.connection() as line:
+            line.execute("select pg_advisory_xact_lock(%s)", [LOCK])
+            super().enable_notify(queue, throttle_interval_ms, conn=line)
 
 
 class Transport(pgmq.Transport):
@@ -29,7 +47,7 @@ class Transport(pgmq.Transport):
             timeout=options["pool_timeout"],
             open=True,
         )
-        return PGMQueue(
+        return Queues(
             conn_string=options["conn_string"],
             pool=pool,
             vt=options["visibility_timeout"],

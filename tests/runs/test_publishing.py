@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from unittest.mock import patch
 from uuid import UUID, uuid4
@@ -141,6 +142,23 @@ def there(request: pytest.FixtureRequest) -> Iterator[Publisher]:
     empty_queue(url)
 
 
+def test_many_may_open_a_queue_of_pgmq_at_once(product_url: str) -> None:
+    """Each makes the queue's trigger anew: two at once were in each other's way."""
+    url = brokers.pgmq_url(product_url)
+    app = app_on(brokers.address(url))
+    app.conf.broker_transport_options = brokers.transport_options(url)
+
+    def opened(_: int) -> int:
+        ours = publisher_of(app)
+        try:
+            return ours.waiting("default", within=60)
+        finally:
+            ours.close()
+
+    with ThreadPoolExecutor(4) as together:
+        assert len(list(together.map(opened, range(24)))) == 24
+
+
 def test_a_queue_tells_how_many_wait_and_an_empty_one_that_none_do(
     there: Publisher,
 ) -> None:
@@ -179,8 +197,8 @@ def test_the_broker_decides_which_publisher() -> None:
 
 
 @pytest.fixture
-def executed() -> Iterator[list[UUID]]:
-    """The runs that the task would have carried out."""
+def executed(db: None) -> Iterator[list[UUID]]:
+    """The runs that the task would have carried out. (It looks after its connection first.)"""
     asked: list[UUID] = []
     with patch.object(execute, "run", lambda run_id, *, worker: asked.append(run_id)):
         yield asked
@@ -213,6 +231,7 @@ def test_a_forged_message_is_refused_and_harms_no_worker(
     assert executed == []
 
 
+@pytest.mark.django_db
 def test_whatever_a_run_raises_does_not_leave_the_task() -> None:
     for error in (SystemExit(1), MemoryError(), KeyboardInterrupt(), RuntimeError("lost")):
         with patch.object(execute, "run", side_effect=error):

@@ -37,6 +37,10 @@ _FOLDED = {
     "review": ("probe_url", "probe_task", "decide_by", "pause_after_reviews", "critical"),
 }
 _USUAL = {"spread": "0", "completion": "answer", "deadline": "86400", "follow_redirects": "0"}
+_USUAL |= {"queue_limit": "100", "catch_up_limit": "100"}
+# What jobs/definitions.py fills in by whether a job is safe to repeat; a test holds them together.
+_USUAL_IF_SAFE = {"overlap": "skip", "catch_up_policy": "last", "catch_up_window": "3600"}
+_USUAL_IF_NOT = {"overlap": "queue", "catch_up_policy": "ask", "catch_up_window": "86400"}
 
 
 class JobForm(forms.Form):
@@ -270,7 +274,9 @@ class JobForm(forms.Form):
 
     def _is_unusual(self, name: str) -> bool:
         shown = str(self.typed.get(name) or "").strip()
-        return name in self.errors or shown not in ("", _USUAL.get(name, ""))
+        is_safe = self.typed.get("idempotent") == "yes"
+        usual = _USUAL | (_USUAL_IF_SAFE if is_safe else _USUAL_IF_NOT)
+        return name in self.errors or shown not in ("", usual.get(name, ""))
 
     @property
     def typed(self) -> job_fields.Typed:

@@ -125,13 +125,16 @@ def test_it_says_who_hears(browser: Browser, team: Team) -> None:
 
 
 def test_folded_parts_open_where_something_is_unusual(browser: Browser, team: Team) -> None:
-    plain, unusual = make.job(team, name="a"), make.job(team, name="b", decide_by=60)
+    plain = make.job(team, name="a", overlap="skip")
+    unusual = make.job(team, name="b", overlap="skip", decide_by=60)
 
     def opened(job: Job) -> int:
         parts = browser.get(f"/jobs/{job.id}/edit/").all("details", class_="more")
         return sum("open" in part.attrs for part in parts)
 
     assert (opened(plain), opened(unusual)) == (0, 1)
+    assert opened(make.job(team, name="c", overlap="queue", idempotent=False)) == 0
+    assert opened(make.job(team, name="d", overlap="queue", idempotent=True)) == 1
     wrong = browser.send("/jobs/new/", typed(deadline="soon"))
     assert [part for part in wrong.all("details", class_="more") if "open" in part.attrs]
 

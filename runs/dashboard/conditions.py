@@ -11,6 +11,9 @@ from typing import Any, TypeVar
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
 
+from jobs.models import Hold
+from runs.arrays import array
+
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
@@ -49,6 +52,15 @@ OVERDUE = """
  where d.at < statement_timestamp() and not j.paused
    and d.at + j.late_after * interval '1 second' < statement_timestamp()"""
 LATE = f"select r.job_id {LATE_RUN} union select d.job_id {OVERDUE}"
+
+# Of the job `j`: a hold is on for it, by what `on_hold` gives.
+IS_HELD = "(%(all_held)s or j.team_id = any(%(held)s::uuid[]))"
+
+
+def on_hold() -> dict[str, Any]:
+    """The parameters of IS_HELD as of now."""
+    on = list(Hold.objects.filter(ended_at=None).values_list("team_id", flat=True))
+    return {"held": array(team for team in on if team is not None), "all_held": None in on}
 
 
 def failing(jobs: Rows) -> Rows:

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from django.db import connection
 
-from jobs.models import Hold
 from runs.arrays import array
 from runs.dashboard import conditions
 from runs.dashboard.stances import LOOKS, Look, Stance, worst
@@ -23,7 +22,7 @@ OF_TAG = "j.team_id = %(team)s and j.tags @> %(tags)s::jsonb"
 _STAND = f"""
 with mine as materialized (
   select j.id, j.paused, d.job_id is null as is_over,
-         %(all_held)s or j.team_id = any(%(held)s::uuid[]) as is_held
+         {conditions.IS_HELD} as is_held
     from jobs_job j left join jobs_due d on d.job_id = j.id
    where j.deleted_at is null and {{which}}),
      asks as materialized (
@@ -71,7 +70,7 @@ class Stands:
 def of(jobs: Iterable[UUID]) -> dict[UUID, Stands]:
     """How each of these jobs stands; one that is deleted is not in it. Whose jobs they are has been
     looked at."""
-    asked = {"jobs": array(jobs), **_held()}
+    asked = {"jobs": array(jobs), **conditions.on_hold()}
     with connection.cursor() as cursor:
         cursor.execute(_STAND.format(which=OF_IDS), asked)
         return {job_id: Stands(Stance(word), since) for job_id, word, since in cursor.fetchall()}
@@ -91,12 +90,7 @@ def together(which: str, asked: Mapping[str, Any]) -> Together:
     """Of the jobs `which` (OF_IDS, OF_TEAM or OF_TAG, with what it asks for)."""
     counted = f"select stance, count(*), min(since) from ({_STAND}) each group by stance"  # noqa: S608
     with connection.cursor() as cursor:
-        cursor.execute(counted.format(which=which), {**asked, **_held()})
+        cursor.execute(counted.format(which=which), {**asked, **conditions.on_hold()})
         found = {Stance(word): (count, since) for word, count, since in cursor.fetchall()}
     stance = worst({one: count for one, (count, _) in found.items()})
     return Together(stance, *found[stance]) if stance else Together()
-
-
-def _held() -> dict[str, Any]:
-    on = list(Hold.objects.filter(ended_at=None).values_list("team_id", flat=True))
-    return {"held": array(team for team in on if team is not None), "all_held": None in on}

@@ -14,7 +14,6 @@ from uuid import UUID
 
 from django.db import connection
 
-from jobs.models import Hold
 from runs.arrays import array
 from runs.dashboard import conditions
 
@@ -26,7 +25,7 @@ _STAND = f"""
 with mine as materialized (
   select j.id, case when j.paused then 'paused'
                     when d.job_id is null then 'ended'
-                    when %(all_held)s or j.team_id = any(%(held)s::uuid[]) then 'held'
+                    when {conditions.IS_HELD} then 'held'
                     else 'on' end as place
     from jobs_job j left join jobs_due d on d.job_id = j.id
    where j.team_id = any(%(teams)s::uuid[]) and j.deleted_at is null),
@@ -102,12 +101,7 @@ class Jobs:
 
 def of(teams: Collection[UUID]) -> Jobs:
     """How the jobs of these teams are."""
-    on = list(Hold.objects.filter(ended_at=None).values_list("team_id", flat=True))
-    given: dict[str, Any] = {
-        "teams": array(teams),
-        "held": array(team for team in on if team is not None),
-        "all_held": None in on,
-    }
+    given: dict[str, Any] = {"teams": array(teams), **conditions.on_hold()}
     with connection.cursor() as cursor:
         cursor.execute(_STAND, given)
         counts = Counter[str]()

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from rest_framework.request import Request
@@ -17,6 +17,7 @@ from jobs.api_door import Door
 from jobs.api_shapes import instant
 from jobs.definitions import Problem
 from jobs.models import Job, MaintenanceWindow, Team
+from jobs.models.maintenance_window import MaintenanceWindowQuerySet
 from jobs.problems import BadRequest
 from runs.dashboard import falling
 from runs.holds import scopes
@@ -69,7 +70,7 @@ def plan(request: Request, team: Team | None, data: dict[str, Any]) -> Response:
 
 def planned(request: Request) -> Response:
     """Those that are still to begin, the next first."""
-    rows = _windows(request).filter(hold=None, cancelled_at=None, passed_at=None)
+    rows = _windows(request).planned()
     return paging.page(request, rows, ("begins_at", "id"), _of_window)
 
 
@@ -88,9 +89,9 @@ def _falls(
     }
 
 
-def _windows(request: Request) -> QuerySet[MaintenanceWindow]:
+def _windows(request: Request) -> MaintenanceWindowQuerySet:
     rows = MaintenanceWindow.objects.where(access.person(request).id)
-    found: QuerySet[MaintenanceWindow] = rows.filter(
+    found: MaintenanceWindowQuerySet = rows.filter(
         Q(team=None) | Q(team_id=access.team_id(request))
     )
     return found

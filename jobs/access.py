@@ -14,7 +14,9 @@ from django.db.models import QuerySet
 from rest_framework.request import Request
 
 from jobs import deleted
+from jobs.definition_errors import Problem
 from jobs.models import Job, Team, Token, User
+from jobs.problems import NoSuch
 from jobs.roles import Act, roles_that_may
 
 
@@ -36,6 +38,14 @@ def team(request: Request, act: Act) -> Team:
         role = roles_that_may(act)[0]
         raise PermissionDenied(f"This needs the role {role} or one above it in the team.")
     return found
+
+
+def demand_own(team: Team, given: object, *, beside: str = "") -> None:
+    """Raises NoSuch where a body names another team than the token's, for any other is not there;
+    `beside`: what else may be given, in words."""
+    if given != team.slug:
+        hint = f"Leave it out, or give {team.slug}{beside}."
+        raise NoSuch(Problem("team", "is not the team of this token.", hint))
 
 
 def jobs(request: Request) -> QuerySet[Job]:

@@ -29,7 +29,7 @@ from jobs.asked_once import once
 from jobs.definitions import Definition, Problem
 from jobs.models import Job, JobVersion, Team
 from jobs.offer import offered
-from jobs.problems import BadRequest, NoSuch
+from jobs.problems import BadRequest
 from jobs.roles import Act
 
 _MOST_MOMENTS = 100
@@ -180,9 +180,7 @@ def _of_team(data: object, team: Team) -> object:
         return data
     if not isinstance(data["team"], str):
         raise BadRequest(Problem("team", "must be text.", "Give the team's slug."))
-    if data["team"] != team.slug:
-        hint = f"Leave it out, or give {team.slug}."
-        raise NoSuch(Problem("team", "is not the team of this token.", hint))
+    access.demand_own(team, data["team"])
     return {field: value for field, value in data.items() if field != "team"}
 
 

@@ -74,6 +74,14 @@ def acts(request: HttpRequest, team_id: UUID) -> frozenset[Act]:
     return frozenset(act for act in Act if found and may(found.role, act))
 
 
+def may_hold(request: HttpRequest, team_id: UUID | None) -> bool:
+    """Whether this person may begin and end holds of the team; None: of the installation, which
+    the platform's staff hold."""
+    if team_id is None:
+        return person(request).is_staff
+    return Act.OPERATE in acts(request, team_id)
+
+
 def demand(request: HttpRequest, team_id: UUID, act: Act) -> None:
     """Raises PermissionDenied unless this person may do this in the team."""
     if act not in acts(request, team_id):

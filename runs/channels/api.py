@@ -16,9 +16,7 @@ from rest_framework.response import Response
 from jobs import access, asked, paging
 from jobs.api_door import Door
 from jobs.api_shapes import instant
-from jobs.definitions import Problem
 from jobs.models import Team
-from jobs.problems import NoSuch
 from jobs.roles import Act
 from runs.channels import editing, notify
 from runs.models import Channel, Delivery
@@ -176,7 +174,6 @@ def _scope(request: Request, data: dict[str, Any]) -> Team | None:
             raise PermissionDenied("The platform's channels are made by its staff alone.")
         return None
     team = access.team(request, Act.ADMINISTER)
-    if data.get("team", team.slug) != team.slug:
-        hint = f"Leave it out, or give {team.slug}; null is the platform's staff."
-        raise NoSuch(Problem("team", "is not the team of this token.", hint))
+    given = data.get("team", team.slug)
+    access.demand_own(team, given, beside="; null is the platform's staff")
     return team

@@ -8,9 +8,7 @@ from django.core.exceptions import PermissionDenied
 from rest_framework.request import Request
 
 from jobs import access
-from jobs.definitions import Problem
 from jobs.models import Team
-from jobs.problems import NoSuch
 from jobs.roles import Act
 
 
@@ -18,9 +16,9 @@ def scope(request: Request, data: dict[str, Any]) -> Team | None:
     """The `team` of the body: the token's, where it is left out, or null for all of it."""
     whole = "team" in data and data["team"] is None
     team = demand(request, whole)
-    if team is not None and data.get("team", team.slug) != team.slug:
-        hint = f"Leave it out, or give {team.slug}; null is the whole installation."
-        raise NoSuch(Problem("team", "is not the team of this token.", hint))
+    if team is not None:
+        given = data.get("team", team.slug)
+        access.demand_own(team, given, beside="; null is the whole installation")
     return team
 
 

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from jobs import clock, holds
 from jobs.models import Hold, Job, MaintenanceWindow, Team
-from jobs.page_door import acts, jobs_of, page, person
+from jobs.page_door import jobs_of, may_hold, page, person
 from jobs.roles import Act
 from runs.dashboard import polling
 from runs.holds import letting_go
@@ -64,7 +64,7 @@ def one_hold(request: HttpRequest, hold_id: UUID) -> HttpResponse:
     hold = get_object_or_404(Hold.objects.where(person(request).id), id=hold_id)
     if request.method == "GET":
         return _hold_page(request, hold)
-    if not _may_end(request, hold):
+    if not may_hold(request, hold.team_id):
         raise PermissionDenied
     form = EndForm(request.POST, _jobs(request, hold).order_by("name")[:_CHOSEN])
     if form.problems:
@@ -105,17 +105,11 @@ def _hold_page(
         "windows": hold.windows.all(),
         "rows": rows,
         "more": max(0, owing.count() - LISTED) if len(rows) == LISTED else 0,
-        "may_end": _may_end(request, hold) and hold.ended_at is None,
+        "may_end": may_hold(request, hold.team_id) and hold.ended_at is None,
         "choices": WORDS,
         "problems": form.problems if form else (),
     }
     return render(request, "runs/hold.html", context, status=status)
-
-
-def _may_end(request: HttpRequest, hold: Hold) -> bool:
-    if hold.team_id is None:
-        return person(request).is_staff
-    return Act.OPERATE in acts(request, hold.team_id)
 
 
 def _jobs(request: HttpRequest, hold: Hold) -> QuerySet[Job]:

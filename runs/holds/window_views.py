@@ -16,7 +16,7 @@ from jobs import clock, maintenance, reader
 from jobs.holds import HoldError
 from jobs.maintenance import NotPlanned
 from jobs.models import Job, MaintenanceWindow, Team
-from jobs.page_door import acts, fragment, jobs_of, page, person
+from jobs.page_door import fragment, jobs_of, may_hold, page, person
 from jobs.roles import Act
 from runs.dashboard import falling
 from runs.holds.window_forms import WindowForm, typed_of
@@ -95,7 +95,7 @@ def _window_page(
     form: WindowForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    may = window.state == "planned" and _may(request, window.team_id)
+    may = window.state == "planned" and may_hold(request, window.team_id)
     if may and form is None:
         form = _form(request, typed_of(window, reader.zone_of(request)), window)
     context = {
@@ -163,11 +163,5 @@ def _window(request: HttpRequest, window_id: UUID) -> MaintenanceWindow:
 
 
 def _demand(request: HttpRequest, window: MaintenanceWindow) -> None:
-    if not _may(request, window.team_id):
+    if not may_hold(request, window.team_id):
         raise PermissionDenied
-
-
-def _may(request: HttpRequest, team_id: UUID | None) -> bool:
-    if team_id is None:
-        return person(request).is_staff
-    return Act.OPERATE in acts(request, team_id)

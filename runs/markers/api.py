@@ -17,7 +17,7 @@ from jobs.api_door import Door
 from jobs.api_shapes import instant
 from jobs.definitions import Problem
 from jobs.models import Team
-from jobs.problems import NoSuch, Unprocessable
+from jobs.problems import Unprocessable
 from jobs.roles import Act
 from runs.dashboard.lists_api import filter_of
 from runs.markers import content, marking
@@ -84,9 +84,7 @@ def of_marker(marker: Marker) -> dict[str, Any]:
 
 def _team(request: Request, data: Mapping[str, Any]) -> Team:
     team = access.team(request, Act.OPERATE)
-    if data.get("team", team.slug) != team.slug:
-        hint = f"Leave it out, or give {team.slug}."
-        raise NoSuch(Problem("team", "is not the team of this token.", hint))
+    access.demand_own(team, data.get("team", team.slug))
     return team
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import ClassVar
 from uuid import UUID
 
 from django import forms
@@ -18,18 +17,15 @@ from jobs import clock, tokens
 from jobs.models import Team, Token
 from jobs.page_door import demand, page, person
 from jobs.roles import Act
+from jobs.team_form import TeamForm
 
 _LASTS = (("30", "30 days"), ("90", "90 days"), ("365", "A year"), ("", "Until it is revoked"))
 
 
-class TokenForm(forms.Form):
+class TokenForm(TeamForm):
     """A token for oneself: in which team, what it is for, how long it lasts."""
 
-    team = forms.ChoiceField(
-        label="Team",
-        widget=forms.Select(attrs={"class": "input"}),
-        error_messages={"invalid_choice": "%(value)s is no team that you administer."},
-    )
+    team_words: ClassVar = {"invalid_choice": "%(value)s is no team that you administer."}
     name = forms.CharField(
         label="What is it for?",
         max_length=120,
@@ -44,20 +40,6 @@ class TokenForm(forms.Form):
         initial="90",
         widget=forms.Select(attrs={"class": "input"}),
     )
-
-    use_required_attribute = False
-
-    def __init__(self, data: Any = None, *, teams: Sequence[Team]) -> None:
-        super().__init__(data, label_suffix="")
-        self.teams = {team.slug: team for team in teams}
-        team = self.fields["team"]
-        assert isinstance(team, forms.ChoiceField)
-        team.choices = [(team.slug, team.name) for team in teams]
-
-    @property
-    def chosen(self) -> Team:
-        """The team of a valid form."""
-        return self.teams[self.cleaned_data["team"]]
 
     @property
     def expires_at(self) -> datetime | None:

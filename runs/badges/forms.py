@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from django import forms
 
 from jobs.definitions import DefinitionError
 from jobs.models import Job, Team
 from jobs.tag_words import LENGTH
+from jobs.team_form import TeamForm
 from runs.badges import badge
 from runs.badges.badge import LONGEST, Content
 
 _PLAIN = {"class": "input", "autocomplete": "off"}
 
 
-class BadgeForm(forms.Form):
+class BadgeForm(TeamForm):
     """A badge of a job, or else of a team that is chosen, or of a tag in it."""
 
-    team = forms.ChoiceField(
-        label="Team",
-        widget=forms.Select(attrs={"class": "input"}),
-        error_messages={"invalid_choice": "%(value)s is no team whose jobs you edit."},
-    )
+    team_words: ClassVar = {"invalid_choice": "%(value)s is no team whose jobs you edit."}
     tag = forms.CharField(
         label="Only jobs with the tag",
         required=False,
@@ -39,27 +36,21 @@ class BadgeForm(forms.Form):
         error_messages={"required": "A badge needs a name. Nothing was made."},
     )
 
-    use_required_attribute = False
-
     def __init__(
-        self, data: Any = None, *, teams: Sequence[Team] = (), job: Job | None = None
+        self, data: Any = None, *, teams: Iterable[Team] = (), job: Job | None = None
     ) -> None:
         initial = {"label": job.name[:LONGEST]} if job else {}
-        super().__init__(data, initial=initial, label_suffix="")
-        self.job, self.teams = job, {team.slug: team for team in teams}
+        super().__init__(data, teams=teams, initial=initial)
+        self.job = job
         if job:
             del self.fields["team"], self.fields["tag"]
-        else:
-            team = self.fields["team"]
-            assert isinstance(team, forms.ChoiceField)
-            team.choices = [(one.slug, one.name) for one in teams]
 
     def content(self) -> Content | None:
         """The badge of a valid form; None where the form shows what is wrong with it."""
         if not self.is_valid():
             return None
         said = self.cleaned_data
-        team = self.job.team if self.job else self.teams[said["team"]]
+        team = self.job.team if self.job else self.chosen
         try:
             return badge.read(team, said["label"], self.job, said.get("tag", ""))
         except DefinitionError as error:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from django import forms
 
 from jobs import clock
 from jobs.definition_errors import DefinitionError
 from jobs.models import Team
+from jobs.team_form import TeamForm
 from runs.dashboard.filters import InstantField
 from runs.markers import content
 from runs.markers.content import Content
@@ -17,17 +18,13 @@ from runs.markers.content import Content
 _INPUT = {"class": "input", "autocomplete": "off"}
 
 
-class MarkerForm(forms.Form):
+class MarkerForm(TeamForm):
     """What changed, and when. `content` is the outcome once the form is valid."""
 
-    team = forms.ChoiceField(
-        label="Team",
-        widget=forms.Select(attrs={"class": "input"}),
-        error_messages={
-            "required": "Choose a team.",
-            "invalid_choice": "%(value)s is no team in which you may write one.",
-        },
-    )
+    team_words: ClassVar = {
+        "required": "Choose a team.",
+        "invalid_choice": "%(value)s is no team in which you may write one.",
+    }
     text = forms.CharField(
         label="What changed?",
         required=False,
@@ -48,23 +45,13 @@ class MarkerForm(forms.Form):
         widget=forms.TextInput(attrs={**_INPUT, "type": "url", "inputmode": "url"}),
     )
 
-    use_required_attribute = False
     content: Content
 
-    def __init__(self, data: Any = None, *, teams: Sequence[Team]) -> None:
-        super().__init__(data, label_suffix="")
-        self.teams = {team.slug: team for team in teams}
-        team = self.fields["team"]
-        assert isinstance(team, forms.ChoiceField)
-        team.choices = [(team.slug, team.name) for team in teams]
+    def __init__(self, data: Any = None, *, teams: Iterable[Team]) -> None:
+        super().__init__(data, teams=teams)
         at = self.fields["at"]
         at.help_text = "Empty: now. As 15m, so long ago, or 2026-11-29T18:00:00+01:00."
         at.widget.attrs["placeholder"] = "now"
-
-    @property
-    def chosen(self) -> Team:
-        """The team of a valid form."""
-        return self.teams[self.cleaned_data["team"]]
 
     def clean(self) -> dict[str, Any]:
         said = super().clean() or {}

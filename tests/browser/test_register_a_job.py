@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from jobs import clock
 from jobs.models import Job
 from runs.models import Run
 from tests import make
-from tests.browser.conftest import VIOLATIONS, sign_in
+from tests.browser.conftest import Visit, sign_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture(params=[1280, 390], ids=["desk", "phone"])
-def page(request: pytest.FixtureRequest, chromium: Browser, live_server: object) -> Iterator[Page]:
-    """A page of somebody who has not signed in; whatever its console reports fails the test."""
-    context = chromium.new_context(
-        base_url=str(live_server),
-        viewport={"width": request.param, "height": 900},
-        timezone_id="Asia/Tokyo",
-    )
-    context.add_init_script(VIOLATIONS)
-    page = context.new_page()
-    reported: list[str] = []
-    page.on("console", lambda message: reported.append(message.text))
-    page.on("pageerror", lambda error: reported.append(str(error)))
-    yield page
-    context.close()
+def page(request: pytest.FixtureRequest, visit: Visit) -> Page:
+    """A page of somebody who has not signed in."""
     # A form that is sent back with its errors is 422, which the browser itself remarks on.
-    assert [line for line in reported if "status of 422" not in line] == []
+    return visit(None, width=request.param, may_report=("status of 422",))
 
 
 def begin(page: Page) -> None:

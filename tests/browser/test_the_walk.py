@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from jobs import clock
 from jobs.models import Job
@@ -21,7 +21,7 @@ from runs.letters import replaying
 from runs.models import Run
 from runs.states import STARTABLE, State
 from tests import make
-from tests.browser.conftest import PATIENCE, VIOLATIONS, sign_in
+from tests.browser.conftest import Visit, sign_in
 from tests.runs.loopback import Loopback, read_request
 from tests.servers import wait_until
 
@@ -72,18 +72,9 @@ def target(settings: Any) -> Iterator[tuple[Target, str]]:
 
 
 @pytest.fixture
-def page(chromium: Browser, live_server: object) -> Iterator[Page]:
+def page(visit: Visit) -> Page:
     """A browser that nobody has signed in with."""
-    context = chromium.new_context(base_url=str(live_server), timezone_id="Europe/Berlin")
-    context.set_default_timeout(PATIENCE)
-    context.add_init_script(VIOLATIONS)
-    page = context.new_page()
-    reported: list[str] = []
-    page.on("console", lambda message: reported.append(message.text))
-    page.on("pageerror", lambda error: reported.append(str(error)))
-    yield page
-    context.close()
-    assert reported == []
+    return visit(None, zone="Europe/Berlin")
 
 
 @pytest.fixture

@@ -21,11 +21,13 @@ _TICK = timedelta.resolution
 class Edit:
     """The next moments of a job as it is and as it would be, oldest first: of the former those
     that stay (`kept`) and those that fall out (`gone`), of the latter those that come in (`added`).
+    `next` is the first one as it would be, however far it lies; None where there is none.
     """
 
     kept: list[datetime] = field(default_factory=list)
     gone: list[datetime] = field(default_factory=list)
     added: list[datetime] = field(default_factory=list)
+    next: datetime | None = None
 
     @property
     def moves(self) -> bool:
@@ -34,18 +36,21 @@ class Edit:
 
     @property
     def ends(self) -> bool:
-        """Whether the job has no moment to come after it."""
-        return not (self.kept or self.added)
+        """Whether the job has no moment to come after it: a thin schedule in place of a dense one
+        may keep none of the compared moments and bring no new one, and still go on."""
+        return self.next is None
 
 
 def of_edit(before: Plan, after: Plan, now: datetime) -> Edit:
     """What changes among the next moments when one plan takes the place of another. Each is
     looked up in the other plan itself, whose own next moments may lie nearer together."""
     old = [(at, _has(after, at)) for at in before.moments(now, COMPARED)]
+    new = after.moments(now, COMPARED)
     return Edit(
         kept=[at for at, stays in old if stays],
         gone=[at for at, stays in old if not stays],
-        added=[at for at in after.moments(now, COMPARED) if not _has(before, at)],
+        added=[at for at in new if not _has(before, at)],
+        next=new[0] if new else None,
     )
 
 

@@ -3,6 +3,7 @@ a change is made."""
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -137,6 +138,16 @@ def test_an_edit_shows_which_moments_it_moves(browser: Browser, team: Team) -> N
     assert "No longer due" not in said
     assert edit_preview(browser, job, "0 6 * * *").startswith("No longer due")
     assert "not in order yet" in edit_preview(browser, job, "0 66 * * *")
+
+
+def test_an_edit_that_thins_a_job_out_says_when_it_is_due_next(
+    browser: Browser, team: Team
+) -> None:
+    job = make.job(team, schedule={"cron": "* * * * *", "timezone": "UTC"})
+    far = clock.now() + timedelta(days=15)
+    said = edit_preview(browser, job, f"0 0 {far.day} {far.month} *")
+    assert "never due again" not in said, "its next moments only lie beyond those compared"
+    assert re.search(rf"Next due\s*{far:%a} {far.day} {far:%b} {far.year} 00:00 UTC", said)
 
 
 def test_without_javascript_the_preview_button_shows_it_too(browser: Browser, team: Team) -> None:

@@ -37,11 +37,13 @@ def test_a_dense_schedule_in_place_of_a_thin_one_loses_nothing() -> None:
     assert (edit.gone, len(edit.kept), len(edit.added)) == ([], 20, 20)
     back = impact.of_edit(cron("* * * * *"), cron("0 0 * * *"), NOW)
     assert (back.added, len(back.gone)) == ([], 20), "each of the next twenty falls out"
+    assert (back.ends, back.next) == (False, NOW + DAY), "and yet it goes on"
 
 
 def test_what_ends_has_no_moment_to_come() -> None:
     once = Plan(schedules.parse({"at": "2026-12-01T00:00:00Z"}, now=NOW))
-    assert impact.of_edit(cron("0 0 * * *"), once, NOW + 2 * DAY).ends
+    over = impact.of_edit(cron("0 0 * * *"), once, NOW + 2 * DAY)
+    assert (over.ends, over.next) == (True, None)
     assert not impact.of_edit(cron("0 0 * * *"), once, NOW).ends
 
 

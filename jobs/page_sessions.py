@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.utils.cache import add_never_cache_headers, patch_vary_headers
 
-TAG = "HX-PTag"  # the header that an answer to a poll carries: runs/dashboard/polling.py
+TAG = "HX-PTag"  # the header that an answer to a poll carries: runs/dashboard/live/polling.py
 
 
 class PolledSessions(SessionMiddleware):

@@ -9,16 +9,14 @@ from runs.audits import api as audit_api
 from runs.backfills import api as backfill_api
 from runs.badges import api as badges_api
 from runs.channels import api as channels_api
-from runs.dashboard import (
-    events_api,
-    lists_api,
-    many_api,
-    overview_api,
-    stars_api,
-    upcoming_api,
-    views_api,
-    why_api,
-)
+from runs.dashboard.events import api as events_api
+from runs.dashboard.job import why_api
+from runs.dashboard.lists import api as lists_api
+from runs.dashboard.many import api as many_api
+from runs.dashboard.overview import api as overview_api
+from runs.dashboard.saved_views import api as views_api
+from runs.dashboard.stars import api as stars_api
+from runs.dashboard.upcoming import api as upcoming_api
 from runs.holds import api as holds_api
 from runs.holds import window_api
 from runs.letters import api as letters_api

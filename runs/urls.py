@@ -8,19 +8,17 @@ from runs.backfills import views as backfill_views
 from runs.badges import public as public_badges
 from runs.badges import views as badge_views
 from runs.channels import views as channel_views
-from runs.dashboard import (
-    count_views,
-    event_views,
-    export_views,
-    list_views,
-    many_views,
-    overview_views,
-    star_views,
-    upcoming_views,
-    view_pages,
-)
-from runs.dashboard.exports import SHAPES
-from runs.dashboard.overview import REGIONS
+from runs.dashboard import export_views
+from runs.dashboard.events import views as event_views
+from runs.dashboard.lists import views as list_views
+from runs.dashboard.lists.exports import SHAPES
+from runs.dashboard.live import count_views
+from runs.dashboard.many import views as many_views
+from runs.dashboard.overview import views as overview_views
+from runs.dashboard.overview.overview import REGIONS
+from runs.dashboard.saved_views import views as view_pages
+from runs.dashboard.stars import views as star_views
+from runs.dashboard.upcoming import views as upcoming_views
 from runs.holds import views as hold_views
 from runs.holds import window_views
 from runs.letters import batch as replay_batch

@@ -14,7 +14,8 @@ from jobs.page_door import acts, job_for, page
 from jobs.roles import Act
 from jobs.targets.shapes import TargetError, load, masked
 from runs import story
-from runs.dashboard import marked, polling, run_facts
+from runs.dashboard import marked, run_facts
+from runs.dashboard.live import polling
 from runs.forms import NoteForm
 from runs.markers import kept
 from runs.models import Run

@@ -1,4 +1,4 @@
-// Regions that keep themselves up to date and disturb nobody: runs/dashboard/polling.py.
+// Regions that keep themselves up to date and disturb nobody: runs/dashboard/live/polling.py.
 (() => {
   const IDLE_AFTER = 5 * 60_000;
   const SLOWEST = 60_000; // for who has gone from the keyboard, and while the server is away

@@ -21,7 +21,7 @@ from jobs.models import AuditEvent, Job, Membership, Team, User
 from jobs.recorded_admin import RecordedAdmin
 from jobs.roles import Role
 from runs import decisions
-from runs.dashboard.event_words import VERBS
+from runs.dashboard.events.words import VERBS
 from runs.models import Replay, Run
 from runs.models.replay import Going
 from runs.states import State

@@ -14,7 +14,7 @@ from django.db import OperationalError
 from django.test import Client
 from structlog.stdlib import ProcessorFormatter
 
-from runs.dashboard import list_views
+from runs.dashboard.lists import views as list_views
 from tests import make
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +90,7 @@ def test_the_api_tells_the_same_number(
 ) -> None:
     team = make.team()
     token = make.token(team, make.editor(team))
-    monkeypatch.setattr("runs.dashboard.lists_api.JobsDoor.get", lambda *_: 1 / 0)
+    monkeypatch.setattr("runs.dashboard.lists.api.JobsDoor.get", lambda *_: 1 / 0)
     answer = client.get("/api/v1/jobs/", headers={"Authorization": f"Token {token}"})
     assert answer.status_code == 500
     assert answer.json()["request"] == answer.headers["X-Request-ID"]

@@ -14,7 +14,7 @@ from jobs.definitions import Problem
 from jobs.problems import BadRequest
 from jobs.roles import Act
 from runs.audits import audit, kept
-from runs.dashboard.filters import InstantField
+from runs.dashboard.finding.filters import InstantField
 
 LONGEST = timedelta(days=31)
 

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 
 from jobs.page_door import page, person
 from runs.audits import kept
-from runs.dashboard import refused
+from runs.dashboard.finding import refused
 
 _SHOWN = 50
 

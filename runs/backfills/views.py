@@ -18,7 +18,7 @@ from jobs.roles import Act
 from jobs.schedule_errors import ScheduleError
 from runs.backfills import backfill, span
 from runs.backfills.forms import BackfillForm
-from runs.dashboard import polling
+from runs.dashboard.live import polling
 from runs.models import Backfill
 from runs.page_door import listed
 from runs.states import RESTING, UNDER_WAY, State

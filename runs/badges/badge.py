@@ -29,9 +29,9 @@ from jobs.reading import unprintable
 from jobs.tokens import digest
 from runs import subjects
 from runs.arrays import array
-from runs.dashboard import job_stances
-from runs.dashboard.job_stances import OF_IDS, OF_TAG, OF_TEAM
-from runs.dashboard.stances import LOOKS, Stance, counted
+from runs.dashboard.stances import job_stances
+from runs.dashboard.stances.job_stances import OF_IDS, OF_TAG, OF_TEAM
+from runs.dashboard.stances.stances import LOOKS, Stance, counted
 from runs.models import Badge
 from runs.models.badge import BadgeQuerySet
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from html import escape
 
-from runs.dashboard.stances import Stance
+from runs.dashboard.stances.stances import Stance
 
 HEIGHT = 20
 UNKNOWN = "unknown"

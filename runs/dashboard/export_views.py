@@ -11,13 +11,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from jobs.page_door import jobs_of, page, person
-from runs.dashboard import events as acts
-from runs.dashboard import exports
-from runs.dashboard.event_filter import EventFilter
-from runs.dashboard.filters import Filter
-from runs.dashboard.job_filter import JobFilter
-from runs.dashboard.newest import Reader
-from runs.dashboard.run_filter import RunFilter
+from runs.dashboard.events import events as acts
+from runs.dashboard.events.filter import EventFilter
+from runs.dashboard.finding.filters import Filter
+from runs.dashboard.finding.job_filter import JobFilter
+from runs.dashboard.finding.newest import Reader
+from runs.dashboard.finding.run_filter import RunFilter
+from runs.dashboard.lists import exports
 
 
 class _List(NamedTuple):

@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from jobs.models import Job
-from runs.dashboard import activity, bars, strips
-from runs.dashboard.activity import Activity, Length
+from runs.dashboard import bars
 from runs.dashboard.bars import Step
+from runs.dashboard.job import activity
+from runs.dashboard.job.activity import Activity, Length
+from runs.dashboard.stances import strips
 from runs.dashboard.windows import Window
 from runs.markers import kept, placing
 from runs.markers.placing import Flag, Row

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from runs.ages import lasted
-from runs.dashboard import activity, pictures
-from runs.dashboard.durations import Usual
+from runs.dashboard import pictures
+from runs.dashboard.job import activity
+from runs.dashboard.job.durations import Usual
 from runs.dashboard.pictures import Gantt, Span
 from runs.models import Attempt, Run
 from runs.states import TAKEN_BACK_FROM, State

@@ -16,7 +16,7 @@ from jobs import clock, holds
 from jobs.models import Hold, Job, MaintenanceWindow, Team
 from jobs.page_door import jobs_of, may_hold, page, person
 from jobs.roles import Act
-from runs.dashboard import polling
+from runs.dashboard.live import polling
 from runs.holds import letting_go
 from runs.holds.forms import WORDS, EndForm, HoldForm
 

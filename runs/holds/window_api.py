@@ -19,7 +19,7 @@ from jobs.definitions import Problem
 from jobs.models import Job, MaintenanceWindow, Team
 from jobs.models.maintenance_window import MaintenanceWindowQuerySet
 from jobs.problems import BadRequest
-from runs.dashboard import falling
+from runs.dashboard.upcoming import falling
 from runs.holds import scopes
 
 MEMBERS = ("reason", "from", "until")

@@ -18,7 +18,7 @@ from jobs.maintenance import NotPlanned
 from jobs.models import Job, MaintenanceWindow, Team
 from jobs.page_door import fragment, jobs_of, may_hold, page, person
 from jobs.roles import Act
-from runs.dashboard import falling
+from runs.dashboard.upcoming import falling
 from runs.holds.window_forms import WindowForm, typed_of
 
 

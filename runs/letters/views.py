@@ -19,8 +19,9 @@ from jobs.models import Team
 from jobs.page_door import acts, demand, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
-from runs.dashboard import polling, refused
-from runs.dashboard.refused import Refused
+from runs.dashboard.finding import refused
+from runs.dashboard.finding.refused import Refused
+from runs.dashboard.live import polling
 from runs.letters import batch
 from runs.letters import groups as dead_letters
 from runs.letters.forms import ChosenForm, DiscardForm, LetterFilter, ReplayForm

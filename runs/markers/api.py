@@ -19,7 +19,7 @@ from jobs.definitions import Problem
 from jobs.models import Team
 from jobs.problems import Unprocessable
 from jobs.roles import Act
-from runs.dashboard.lists_api import filter_of
+from runs.dashboard.lists.api import filter_of
 from runs.markers import content, marking
 from runs.markers.filter import NEWEST, MarkerFilter
 from runs.models import Marker

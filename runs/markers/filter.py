@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.db.models import QuerySet
 
-from runs.dashboard import filters
+from runs.dashboard.finding import filters
 from runs.models import Marker
 
 NEWEST = ("-at", "-id")

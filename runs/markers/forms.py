@@ -11,7 +11,7 @@ from jobs import clock
 from jobs.definition_errors import DefinitionError
 from jobs.models import Team
 from jobs.team_form import TeamForm
-from runs.dashboard.filters import InstantField
+from runs.dashboard.finding.filters import InstantField
 from runs.markers import content
 from runs.markers.content import Content
 

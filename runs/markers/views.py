@@ -16,8 +16,8 @@ from jobs.models import Team
 from jobs.page_door import demand, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
-from runs.dashboard import refused
-from runs.dashboard.list_views import slugs
+from runs.dashboard.finding import refused
+from runs.dashboard.lists.views import slugs
 from runs.markers import marking
 from runs.markers.filter import NEWEST, MarkerFilter
 from runs.markers.forms import MarkerForm

@@ -28,7 +28,7 @@ class SavedView(models.Model):
     team = models.ForeignKey(Team, null=True, blank=True, on_delete=models.CASCADE)
     page = models.CharField(max_length=4)
     name = models.CharField(max_length=60)
-    query = models.JSONField()  # runs/dashboard/filters.py: parameter → its values, both sorted
+    query = models.JSONField()  # dashboard/finding/filters.py: parameter → its values, both sorted
     created_at = models.DateTimeField(auto_now_add=True)
 
     owner_id: int

@@ -8,7 +8,7 @@ from jobs.models import Job
 class Tried(models.Model):
     """A job of which a run has had an outcome, and `got_over`, its newest run in review or dead
     that a good one has come after: once true both stay true, so that nobody looks for its runs
-    again (runs/dashboard/job_standing.py).
+    again (runs/dashboard/stances/job_standing.py).
 
     Only ever a shortcut: a job that is not here may have been tried, and have got over worse, all
     the same. The table is not logged, and what a crash forgets is found out again.

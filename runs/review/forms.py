@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django import forms
 
-from runs.dashboard import filters
+from runs.dashboard.finding import filters
 from runs.forms import NoteForm
 from runs.models import Run
 from runs.review.deciding import Choice

@@ -15,7 +15,7 @@ from jobs.page_door import acts, person
 from jobs.roles import Act
 from jobs.schedule_errors import ScheduleError
 from runs import decisions
-from runs.dashboard import polling
+from runs.dashboard.live import polling
 from runs.models import Run
 from runs.page_door import SEEN, address, listed
 from runs.review import bulk, deciding, queue

@@ -16,7 +16,8 @@ from jobs import reader
 from jobs.models import Team
 from jobs.page_door import demand, page, person
 from jobs.roles import Act
-from runs.dashboard import polling, refused
+from runs.dashboard.finding import refused
+from runs.dashboard.live import polling
 from runs.decisions import NoteMissing, Stale
 from runs.models import Approval, Run
 from runs.page_door import listed, run_for

@@ -12,9 +12,13 @@ from jobs import clock
 from jobs.models import Job, Team
 from runs.channels import messages
 from runs.channels.messages import Kind
-from runs.dashboard import activity, events, marked, month, refused, stars, why
-from runs.dashboard.activity import Activity
-from runs.dashboard.why import Why
+from runs.dashboard import marked
+from runs.dashboard.events import events
+from runs.dashboard.finding import refused
+from runs.dashboard.job import activity, month, why
+from runs.dashboard.job.activity import Activity
+from runs.dashboard.job.why import Why
+from runs.dashboard.stars import stars
 from runs.models import Channel, Run
 from runs.states import State
 

@@ -20,7 +20,7 @@ from tests.bench.asked import PAGE_BYTES, Asked
 from tests.dashboard.reading import rows_read
 
 HOST = {"Host": "localhost"}
-# The Overview counts a window up to a bound (runs/dashboard/numbers.py); all else reads pages.
+# The Overview counts a window up to a bound (dashboard/overview/numbers.py); all else reads pages.
 WINDOW_ROWS, MOST_ROWS = 250_000, 30_000
 _NEXT = re.compile(r'<a[^>]*\brel="next"[^>]*\bhref="([^"]+)"')
 

@@ -14,7 +14,7 @@ from jobs.models import Due, Job, Team, User
 from jobs.models.team import PLATFORM
 from jobs.roles import Role
 from runs.audits import kept as audits
-from runs.dashboard import stars
+from runs.dashboard.stars import stars
 from runs.models import Attempt, Backfill, Beat, Channel, Replay, Run
 from runs.states import Origin, State
 from tests import make

@@ -16,7 +16,7 @@ from jobs import editing, tokens
 from jobs.definitions import DefinitionError
 from jobs.models import Job, Team, User
 from runs.badges import badge, picture
-from runs.dashboard.stances import Stance, counted, worst
+from runs.dashboard.stances.stances import Stance, counted, worst
 from runs.models import Badge
 from runs.states import State
 from tests import make

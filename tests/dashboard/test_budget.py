@@ -8,7 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Team, User
-from runs.dashboard import newest
+from runs.dashboard.finding import newest
 from runs.models import Run
 from runs.states import State
 from tests import make

@@ -8,7 +8,7 @@ import pytest
 
 from jobs import clock, editing, holds
 from jobs.models import Due, Job, Team
-from runs.dashboard import conditions, job_standing
+from runs.dashboard.stances import conditions, job_standing
 from runs.models import Run, Tried
 from runs.states import Origin, State
 from tests import make

@@ -10,8 +10,8 @@ import pytest
 
 from jobs import schedules
 from jobs.plans import Plan
-from runs.dashboard import heat, soon
-from runs.dashboard.density import MOST_WALKED, Minutes, local_days
+from runs.dashboard.upcoming import heat, soon
+from runs.dashboard.upcoming.density import MOST_WALKED, Minutes, local_days
 
 MINUTE = timedelta(minutes=1)
 TICK = timedelta.resolution

@@ -12,7 +12,7 @@ from django.test import Client
 from structlog.testing import capture_logs
 
 from jobs.models import Team, User
-from runs.dashboard import exports
+from runs.dashboard.lists import exports
 from runs.states import State
 from tests import make
 

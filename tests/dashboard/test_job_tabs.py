@@ -12,8 +12,8 @@ from jobs import editing
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.models import Job, Team
-from runs.dashboard import month
-from runs.dashboard.month import Day
+from runs.dashboard.job import month
+from runs.dashboard.job.month import Day
 from runs.states import Origin, State
 from tests import make
 from tests.dashboard import history

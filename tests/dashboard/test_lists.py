@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from jobs import clock, editing
 from jobs.models import Due, Job, Team, User
 from jobs.roles import Role
-from runs.dashboard import job_pages
+from runs.dashboard.finding import job_pages
 from runs.models import Run
 from runs.states import Origin, ReviewClass, State
 from tests import make

@@ -116,7 +116,7 @@ def test_what_the_filter_finds_is_paused_unless_it_finds_another_number(
 def test_above_fifty_the_number_is_typed(
     browser: Browser, team: Team, monkeypatch: pytest.MonkeyPatch, jobs: list[Job]
 ) -> None:
-    monkeypatch.setattr("runs.dashboard.many_forms.TYPED_ABOVE", 3)
+    monkeypatch.setattr("runs.dashboard.many.forms.TYPED_ABOVE", 3)
     address = "/jobs/many/?do=pause"
     page = browser.get(address)
     wrong = sent(browser, address, page, reason="why", typed="3")

@@ -14,7 +14,8 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import clock
 from jobs.models import Job, Team, User
-from runs.dashboard import activity, bars, marked, windows
+from runs.dashboard import bars, marked, windows
+from runs.dashboard.job import activity
 from runs.dashboard.windows import LENGTHS
 from runs.markers import kept, placing
 from runs.markers.placing import Flag, Row

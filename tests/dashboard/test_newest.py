@@ -17,9 +17,9 @@ from django.test.utils import CaptureQueriesContext
 from jobs import clock
 from jobs.models import Job, Team, User
 from runs.ages import first_id
-from runs.dashboard import newest
-from runs.dashboard.newest import Reader
-from runs.dashboard.wanted import Wanted
+from runs.dashboard.finding import newest
+from runs.dashboard.finding.newest import Reader
+from runs.dashboard.finding.wanted import Wanted
 from runs.models import Run
 from runs.states import FINAL, UNDER_WAY, Origin, State
 from tests import make

@@ -13,7 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from jobs import clock
 from jobs.models import Job, Team
 from runs import ages
-from runs.dashboard import bars, numbers, windows
+from runs.dashboard import bars, windows
+from runs.dashboard.overview import numbers
 from runs.dashboard.windows import LENGTHS, Window
 from runs.states import Origin, ReviewClass, State
 from tests import make

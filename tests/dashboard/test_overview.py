@@ -12,8 +12,9 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import clock, editing, holds
 from jobs.models import Due, Job, Team, User
-from runs.dashboard import first_steps, numbers, stars
-from runs.dashboard.overview import REGIONS
+from runs.dashboard.overview import first_steps, numbers
+from runs.dashboard.overview.overview import REGIONS
+from runs.dashboard.stars import stars
 from runs.models import Attempt, Beat, Run
 from runs.states import Origin, State
 from tests import make

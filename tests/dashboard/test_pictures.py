@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runs.dashboard import durations, pictures
+from runs.dashboard import pictures
+from runs.dashboard.job import durations
 from runs.dashboard.pictures import Span
 
 

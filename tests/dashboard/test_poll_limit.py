@@ -14,7 +14,7 @@ from django.test import Client
 
 from jobs import clock
 from jobs.models import Team
-from runs.dashboard import poll_limit
+from runs.dashboard.live import poll_limit
 from runs.models import PollCount
 from tests import make
 from tests.races import at_once

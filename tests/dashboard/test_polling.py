@@ -15,8 +15,9 @@ from django.test import Client, RequestFactory
 
 from jobs import clock, holds
 from jobs.models import Job, User
-from runs.dashboard import polling, stars
-from runs.dashboard.overview import REGIONS
+from runs.dashboard.live import polling
+from runs.dashboard.overview.overview import REGIONS
+from runs.dashboard.stars import stars
 from runs.models import Beat, Run
 from runs.states import State
 from tests import make
@@ -222,7 +223,7 @@ def test_a_top_that_is_none_is_no_error(reader: User, job: Job, top: str) -> Non
 def test_a_list_of_several_pages_is_304_too(
     reader: User, job: Job, path: str, region: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("runs.dashboard.list_views", "runs.letters.views", "runs.review.shown"):
+    for module in ("runs.dashboard.lists.views", "runs.letters.views", "runs.review.shown"):
         monkeypatch.setattr(f"{module}.SIZE", 1)
     cursors = count()  # as they are: signed with the time, no two alike
     monkeypatch.setattr("jobs.paging.cursor", lambda *_: f"cursor-{next(cursors)}")

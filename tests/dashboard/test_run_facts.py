@@ -10,7 +10,8 @@ import pytest
 from jobs import clock
 from jobs.models import Job, Team
 from runs import passages, story
-from runs.dashboard import activity, run_facts
+from runs.dashboard import run_facts
+from runs.dashboard.job import activity
 from runs.models import Attempt, Run
 from runs.states import Origin, State
 from tests import make

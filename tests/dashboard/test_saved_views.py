@@ -7,8 +7,8 @@ from structlog.testing import capture_logs
 
 from jobs import editing
 from jobs.models import Team, User
-from runs.dashboard import saved_views
-from runs.dashboard.saved_views import NotYours, Refused
+from runs.dashboard.saved_views import saved_views
+from runs.dashboard.saved_views.saved_views import NotYours, Refused
 from runs.models import SavedView
 from runs.states import State
 from tests import make

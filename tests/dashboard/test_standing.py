@@ -11,8 +11,9 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import clock, editing, holds
 from jobs.models import Due, Job, Team
-from runs.dashboard import job_standing, standing
-from runs.dashboard.standing import Standing
+from runs.dashboard.overview import standing
+from runs.dashboard.overview.standing import Standing
+from runs.dashboard.stances import job_standing
 from runs.models import Run, Tried
 from runs.states import Origin, State
 from tests import make

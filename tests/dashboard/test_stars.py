@@ -11,8 +11,9 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import clock, editing, holds
 from jobs.models import Due, Job, Team, User
-from runs.dashboard import job_stances, stars
-from runs.dashboard.stances import LOOKS, Stance
+from runs.dashboard.stances import job_stances
+from runs.dashboard.stances.stances import LOOKS, Stance
+from runs.dashboard.stars import stars
 from runs.models import Run, Star
 from runs.states import Origin, State
 from tests import make

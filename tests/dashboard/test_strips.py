@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from jobs.models import Team
-from runs.dashboard import outcomes, strips
-from runs.dashboard.strips import Kind
+from runs.dashboard.stances import outcomes, strips
+from runs.dashboard.stances.strips import Kind
 from runs.states import State
 from tests import make
 

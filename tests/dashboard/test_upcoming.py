@@ -18,8 +18,8 @@ from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.instants import canonical_instant
 from jobs.models import Due, Job, Team, User
-from runs.dashboard import upcoming
-from runs.dashboard.upcoming import Place
+from runs.dashboard.upcoming import upcoming
+from runs.dashboard.upcoming.upcoming import Place
 from tests import make
 from tests.api import Api
 from tests.pages import Browser

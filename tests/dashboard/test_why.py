@@ -12,8 +12,8 @@ from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.instants import canonical_instant
 from jobs.models import Due, Job, Team, User
-from runs.dashboard import why
-from runs.dashboard.why import Answer
+from runs.dashboard.job import why
+from runs.dashboard.job.why import Answer
 from runs.models import Attempt, Beat, Run
 from runs.states import Origin, State
 from tests import make

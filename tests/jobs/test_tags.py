@@ -12,9 +12,9 @@ from jobs import bulk, editing, tag_words, tagging
 from jobs.bulk import Do
 from jobs.definitions import DefinitionError
 from jobs.models import Job, JobVersion, Team, User
-from runs.dashboard import exports
-from runs.dashboard.newest import Reader
-from runs.dashboard.wanted import Wanted
+from runs.dashboard.finding.newest import Reader
+from runs.dashboard.finding.wanted import Wanted
+from runs.dashboard.lists import exports
 from tests import make
 from tests.api import Api
 from tests.pages import Browser, typed

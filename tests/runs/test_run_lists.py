@@ -107,7 +107,7 @@ def test_the_runs_are_filtered(browser: Browser, team: Team, job: Job) -> None:
 def test_pages_follow_one_another_without_a_gap(
     browser: Browser, job: Job, monkeypatch: pytest.MonkeyPatch, path: str, state: State
 ) -> None:
-    monkeypatch.setattr("runs.dashboard.list_views.SIZE", 2)
+    monkeypatch.setattr("runs.dashboard.lists.views.SIZE", 2)
     monkeypatch.setattr("runs.review.shown.SIZE", 2)
     runs = [make.run(job, state) for _ in range(5)]
     seen: list[str] = []
@@ -124,7 +124,7 @@ def test_pages_follow_one_another_without_a_gap(
 def test_the_jobs_page_by_name(
     browser: Browser, team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runs.dashboard.list_views.SIZE", 2)
+    monkeypatch.setattr("runs.dashboard.lists.views.SIZE", 2)
     for name in ("c", "a", "e", "b", "d"):
         make.job(team, name=name)
     seen: list[str] = []

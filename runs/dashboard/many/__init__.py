@@ -1,0 +1,1 @@
+"""Many jobs paused, resumed or tagged at once."""

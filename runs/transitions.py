@@ -23,6 +23,7 @@ from runs.models import Run
 from runs.states import FINAL, STARTABLE, State, sources
 
 log = structlog.get_logger("onebeat.run")
+_FOR_A_PERSON = frozenset({State.REVIEW, State.DEAD})  # they stand out of the log
 
 
 def move(run_id: UUID, to: State, *, token: int, send_in: float = 0.0, **changes: Any) -> bool:
@@ -33,7 +34,7 @@ def move(run_id: UUID, to: State, *, token: int, send_in: float = 0.0, **changes
     with transaction.atomic(savepoint=False):
         won = seen.update(**{**shape_of(to, send_in), **changes})
         if won:
-            told(to, [run_id], token=token)
+            told(to, [run_id], token=token, **_why(to, changes))
     return bool(won)
 
 
@@ -54,7 +55,7 @@ def _move_all(run_ids: Collection[UUID], of: State, to: State, changes: dict[str
     rows = Run.objects.filter(id__in=run_ids, state=of, state__in=sources(to))
     with transaction.atomic(savepoint=False):
         won = rows.update(**{**shape_of(to), **changes})
-        told(to, run_ids)
+        told(to, run_ids, **_why(to, changes))
     return won
 
 
@@ -86,6 +87,14 @@ def told(to: State, run_ids: Collection[UUID], **facts: Any) -> None:
         outbox.of_runs(run_ids)
 
 
+def _why(to: State, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """What a line says of a run that did not succeed: who reads the log at night sees why."""
+    if to not in (State.RETRYING, *_FOR_A_PERSON):
+        return {}
+    return {name: changes[name] for name in ("review_class", "reason") if changes.get(name)}
+
+
 def _log(to: State, run_ids: Iterable[UUID], facts: Mapping[str, Any]) -> None:
+    tell = log.warning if to in _FOR_A_PERSON else log.info
     for run_id in run_ids:
-        log.info(f"run.{to.lower()}", run=str(run_id), **facts)
+        tell(f"run.{to.lower()}", run=str(run_id), **facts)

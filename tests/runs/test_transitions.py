@@ -6,6 +6,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from pytest_django import DjangoCaptureOnCommitCallbacks
+from structlog.testing import capture_logs
 
 from jobs import clock
 from runs import transitions
@@ -44,6 +46,29 @@ def test_who_comes_second_is_told_no() -> None:
     assert transitions.move(run.id, State.SUCCEEDED, token=1)
     assert not transitions.move(run.id, State.DEAD, token=1)
     assert Run.objects.get(id=run.id).state == State.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("to", "level"),
+    [
+        (State.RETRYING, "info"),
+        (State.SUCCEEDED, "info"),
+        (State.DEAD, "warning"),
+        (State.REVIEW, "warning"),
+    ],
+)
+def test_the_log_says_why_and_what_waits_for_a_person_stands_out_of_it(
+    to: State,
+    level: str,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    run = make.run(make.job(make.team()), State.RUNNING)
+    more = {**_MORE.get(to, {}), "reason": "It answered 503."}
+    with capture_logs() as logs, django_capture_on_commit_callbacks(execute=True):
+        assert transitions.move(run.id, to, token=1, **more)
+    (line,) = [line for line in logs if line.get("run") == str(run.id)]
+    assert (line["event"], line["log_level"]) == (f"run.{to.lower()}", level)
+    assert line.get("reason") == (None if to is State.SUCCEEDED else "It answered 503.")
 
 
 @pytest.mark.parametrize("to", [State.RETRYING, State.SUCCEEDED, State.DEAD])

@@ -17,6 +17,7 @@ from django.db.models import F, Q
 from jobs import clock, events, prepared
 from jobs.models import Hold, Team, User
 from jobs.models.hold import BY_POLICY, REASON_LENGTH
+from jobs.prose import ended
 
 LOCK = 7_017_280_570_803_617  # any number that no other advisory lock has
 _PATIENCE = "15s"  # to wait for starts under way, which may wait for a broker themselves
@@ -36,7 +37,9 @@ class HeldAlready(Exception):
     """A hold of the same scope is on: `hold`."""
 
     def __init__(self, hold: Hold) -> None:
-        super().__init__(f"A hold of {hold.scope} is on already: {hold.reason} End that one first.")
+        super().__init__(
+            f"A hold of {hold.scope} is on already: {ended(hold.reason)} End that one first."
+        )
         self.hold = hold
 
 
@@ -71,7 +74,7 @@ def begin(
 
 def enlarge(hold: Hold, reason: str) -> None:
     """One more reason for a hold that is on; it then ends by a person alone."""
-    both = f"{reason} Also: {hold.reason}"[:REASON_LENGTH]
+    both = f"{ended(reason)} Also: {hold.reason}"[:REASON_LENGTH]
     with transaction.atomic():
         Hold.objects.filter(id=hold.id, ended_at=None).update(reason=both, until=None)
         events.record("hold.enlarged", events.of_hold(hold), by=None, reason=reason)

@@ -8,7 +8,10 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from jobs import prose
+
 register = template.Library()
+register.filter("ended", prose.ended)
 _CODE = re.compile(r"`([^`\n]+)`")
 
 

@@ -76,6 +76,21 @@ def test_a_pause_says_who_why_and_since(job: Job, operator: User) -> None:
     assert answer.text == "It is paused by operator. The ledger moves."
 
 
+def test_a_reason_without_a_full_stop_is_not_read_on_into_our_words(
+    browser: Browser, job: Job, operator: User
+) -> None:
+    holds.begin(job.team, "the ledger moves", by=operator)
+    changed(job, skip_next=1, skip_reason="stocktaking")
+    words = browser.get(f"/jobs/{job.id}/").words
+    assert "On hold: team Payments. the ledger moves. Nothing of it starts" in words
+    assert "the hold of team payments: the ledger moves. At most" in words
+    assert "left out on purpose: stocktaking. " in words
+    with pytest.raises(holds.HeldAlready, match=r"the ledger moves\. End that one first"):
+        holds.begin(job.team, "again", by=operator)
+    editing.pause(job.id, editing.Pause("it is moved"), by=operator)
+    assert "It is paused by operator. it is moved. Since" in browser.get(f"/jobs/{job.id}/").words
+
+
 def test_a_row_that_is_disabled_says_so_of_its_mirror(team: Team) -> None:
     job = editing.register(team, make.definition(), by=None, periodic_task_id=7)
     changed(job, paused=True, paused_reason="The row is disabled.")

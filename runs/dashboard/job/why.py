@@ -15,6 +15,7 @@ from jobs import holds, schedules, stored, zones
 from jobs.instants import canonical_instant
 from jobs.models import Job
 from jobs.plans import Plan
+from jobs.prose import ended
 from jobs.schedules import Cron, ScheduleError
 from runs import members
 from runs.dashboard.stances import conditions
@@ -75,7 +76,7 @@ def _stopped(job: Job, now: datetime) -> Iterator[Answer]:
         text = "Its window has not begun."
         yield Answer("window", text, "Wait, or move `starts_at`.", until=job.starts_at)
     if job.skip_next and not job.paused:
-        text = f"Its next {job.skip_next} moments are left out on purpose: {job.skip_reason}"
+        text = f"Its next {job.skip_next} moments are left out on purpose: {ended(job.skip_reason)}"
         yield Answer("skip_next", text, "Choose to skip none, to take that back.")
 
 
@@ -84,11 +85,13 @@ def _paused(job: Job) -> Answer:
     made = versions.filter(changes__paused__to=True).first()
     since = made.began_at if made else job.created_at
     if job.mirrored:
-        text = f"The PeriodicTask row that it mirrors does not let it run. {job.paused_reason}"
+        text = (
+            f"The PeriodicTask row that it mirrors does not let it run. {ended(job.paused_reason)}"
+        )
         remedy = "The platform’s staff change the row in the admin; the job follows."
         return Answer("mirrored", text, remedy, since, job.paused_until)
     who = f" by {made.by.get_username()}" if made and made.by else ""
-    text = f"It is paused{who}. {job.paused_reason}"
+    text = f"It is paused{who}. {ended(job.paused_reason)}"
     remedy = "Resume it: it is due from then on, and what was left out stays out."
     return Answer("paused", text, remedy, since, job.paused_until)
 
@@ -106,7 +109,7 @@ def _held(job: Job) -> Iterator[Answer]:
             f"At most {job.catch_up_limit} of its moments wait for the end; no run starts before."
         )
         kind = "planned maintenance" if hold.windows.exists() else "hold"
-        text = f"This job waits for the {kind} of {hold.scope}: {hold.reason} {most}"
+        text = f"This job waits for the {kind} of {hold.scope}: {ended(hold.reason)} {most}"
         remedy = "End the hold, or let one run past it by Run now."
         yield Answer("hold", text, remedy, hold.began_at, hold.until, hold_id=hold.id)
 

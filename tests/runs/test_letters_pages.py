@@ -121,6 +121,15 @@ def test_one_is_tried_first_unless_it_is_said_otherwise(browser: Browser, where:
     assert Replay.objects.get().trying
 
 
+def test_of_one_alone_none_is_tried_first(browser: Browser, runs: list[Run], where: str) -> None:
+    page = browser.get(f"{where}replay/?ticked=1&run={runs[0].id}")
+    assert "Replay 1 dead letter of settle" in page.words
+    assert "Try one first" not in page.words
+    assert "Try one first" in browser.get(f"{where}replay/").words
+    sent(browser, page, f"{where}replay/", per_minute="60")
+    assert not Replay.objects.get().trying
+
+
 def test_what_came_or_went_meanwhile_is_told_and_nothing_begun(
     browser: Browser, job: Job, runs: list[Run], where: str, operator: User
 ) -> None:

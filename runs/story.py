@@ -53,6 +53,7 @@ def tell(run: Run, attempts: Iterable[Attempt], decisions: Iterable[Decision]) -
         found.append(
             Entry(run.accepted_at, "running", "The target took it on", "and reports later")
         )
+    found += _rest(run, max(entry.at for entry in found))
     decisions = list(decisions)
     if run.stop_asked_at and all(decision.decision != STOP for decision in decisions):
         detail = "the next moment came, and takes its place"
@@ -62,6 +63,12 @@ def tell(run: Run, attempts: Iterable[Attempt], decisions: Iterable[Decision]) -
     if run.finished_at:  # last, though the decision that ended it is written a moment later
         found.append(_ending(run, run.finished_at))
     return [*found[:1], *(_after(before, entry) for before, entry in pairwise(found))]
+
+
+def asker(run: Run) -> str:
+    """The beat that wrote it down, or who asked for it by hand; empty where that is not known."""
+    first = next(passages.read(run.passed), None)
+    return first.who if first else ""
 
 
 _BORN: dict[str, str] = {
@@ -74,8 +81,7 @@ def _birth(run: Run) -> Iterator[Entry]:
     if run.due_at:
         yield Entry(run.due_at, "claimed", "Due", step=Step.DUE)
     title = _BORN.get(run.origin, "Written down by a beat")
-    first = next(passages.read(run.passed), None)
-    by = f", by {first.who}" if first and first.who else ""
+    by = f", by {who}" if (who := asker(run)) else ""
     about = f"version {run.job_version} of the job{by}"
     yield Entry(run.created_at, "claimed", title, about, Step.BORN)
 
@@ -127,6 +133,18 @@ def _decision(decision: Decision) -> Entry:
     glyph = State(decision.to_state).lower()
     title = f"{who} decided: {said(decision)}"
     return Entry(decision.at, glyph, title, decision.note, Step.DECIDED)
+
+
+def _rest(run: Run, latest: datetime) -> Iterator[Entry]:
+    """Where it rests until a person acts; `latest` is when its last attempt ended, which is
+    written a moment after the move."""
+    if run.state == State.DEAD and run.died_at:
+        used_up = run.failures >= run.max_attempts
+        detail = "its attempts are used up" if used_up else "it is not tried again by itself"
+        yield Entry(max(run.died_at, latest), "dead", "Dead letter", detail)
+    if run.state == State.REVIEW and run.review_at:
+        detail = "nothing is sent before a person decides"
+        yield Entry(max(run.review_at, latest), "review", "Needs review", detail)
 
 
 def _ending(run: Run, at: datetime) -> Entry:

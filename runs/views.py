@@ -13,7 +13,7 @@ from jobs import clock
 from jobs.page_door import acts, job_for, page
 from jobs.roles import Act
 from jobs.targets.shapes import TargetError, load, masked
-from runs import story
+from runs import last_attempt, story
 from runs.dashboard import marked, run_facts
 from runs.dashboard.live import polling
 from runs.forms import NoteForm
@@ -40,7 +40,7 @@ def more(request: HttpRequest) -> HttpResponse:
 def job_runs(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """The newest runs of a job, for its page."""
     job = job_for(request, job_id)
-    rows = list(listed(request).filter(job=job)[:RECENT])
+    rows = list(last_attempt.with_end(listed(request).filter(job=job))[:RECENT])
     lines = marked.lines(job, rows)
     context = {"job": job, "lines": lines}
     region = polling.region(request, "job-runs", context, seen=[job.name, lines], job_id=job.id)

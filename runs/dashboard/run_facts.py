@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from runs import story
 from runs.ages import lasted
 from runs.dashboard import pictures
 from runs.dashboard.job import activity
@@ -27,6 +28,7 @@ class RunFacts:
     seen_since: int | None
     gantt: Gantt | None
     took: Took | None
+    asked_by: str
     not_offered: list[tuple[str, str]]
 
     @property
@@ -47,6 +49,7 @@ def of(run: Run, attempts: Sequence[Attempt], now: datetime, *, may_act: bool) -
         seen_since(run),
         gantt(attempts, now),
         took(run, attempts),
+        story.asker(run),
         not_offered(run, may_act=may_act),
     )
 
@@ -105,8 +108,8 @@ class Took:
 
 
 def took(run: Run, attempts: Sequence[Attempt]) -> Took | None:
-    """Of a run that succeeded."""
-    last = attempts[-1] if attempts and run.state == State.SUCCEEDED else None
+    """Of a run whose last attempt has ended."""
+    last = attempts[-1] if attempts else None
     length = lasted(last.started_at, last.ended_at) if last else None
     return None if length is None else Took(length.total_seconds(), activity.usual_of(run.job))
 

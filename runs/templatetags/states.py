@@ -6,8 +6,7 @@ from datetime import timedelta
 
 from django import template
 
-from runs import at_rest, decisions
-from runs.ages import lasted
+from runs import at_rest, decisions, last_attempt
 from runs.decisions import DECIDED
 from runs.models import Decision, Run
 from runs.states import State
@@ -53,8 +52,8 @@ def said(run: Run) -> str:
 
 @register.filter
 def took(run: Run) -> timedelta | None:
-    """How long its last attempt took; None of one that did not succeed."""
-    return lasted(run.started_at, run.finished_at) if run.state == State.SUCCEEDED else None
+    """How long its last attempt took, however it ended; None before it has."""
+    return last_attempt.length(run)
 
 
 @register.filter

@@ -6,14 +6,15 @@ import re
 from datetime import datetime, timedelta
 
 import pytest
+from django.conf import settings
 
 from jobs import clock
-from jobs.models import Job, Team
-from runs import passages, story
+from jobs.models import Job, Team, User
+from runs import by_hand, passages, story
 from runs.dashboard import run_facts
 from runs.dashboard.job import activity
-from runs.models import Attempt, Run
-from runs.states import Origin, State
+from runs.models import Attempt, Decision, Run
+from runs.states import FINAL, Origin, State
 from tests import make
 from tests.pages import Browser
 
@@ -185,6 +186,60 @@ def test_no_length_is_told_where_the_clock_was_set_back(browser: Browser, job: J
         words = browser.get(path).words
         assert not re.search(r"-\d+ m?s\b", words), path
     assert "Took–" in browser.get(f"/tests/{trial.id}/").words
+
+
+@pytest.mark.parametrize("state", [State.SUCCEEDED, State.CLOSED, State.DEAD, State.REVIEW])
+def test_a_run_took_what_its_call_took_not_what_a_person_needed(
+    browser: Browser, job: Job, state: State
+) -> None:
+    now = clock.now()
+    then = now - timedelta(hours=2)
+    run = make.run(job, state, started_at=then)
+    attempt(run, started_at=then, ended_at=then + 3 * SECOND, outcome="unknown", effect="maybe")
+    if state in FINAL:
+        Run.objects.filter(id=run.id).update(finished_at=now)
+    for path in ("/runs/", f"/jobs/{job.id}/runs/"):
+        cells = [cell.text for cell in browser.get(path).all("td", data_label="Took")]
+        assert [" ".join(cell.split()) for cell in cells] == ["3 s"], path
+    assert "Took3 s" in browser.get(f"/runs/{run.id}/").words
+
+
+@pytest.mark.parametrize("state", [State.CLOSED, State.REVIEW, State.DEAD])
+def test_lengths_have_the_colour_of_their_state(state: State) -> None:
+    """Of a picture of lengths as of one of outcomes: what a person has closed is no failure."""
+    colours = {"CLOSED": None, "REVIEW": "--ask", "DEAD": "--bad"}
+    css = (settings.BASE_DIR / "static" / "dashboard.css").read_text()
+    rules = re.findall(rf"\.columns \.of-{state.lower()}\b[^{{]*{{ fill: var\(([a-z-]+)\)", css)
+    assert rules == [colours[state]] * bool(colours[state])
+
+
+def test_what_rests_ends_its_story_with_where_it_rests(job: Job) -> None:
+    now = clock.now()
+    rest = {State.DEAD: "died_at", State.REVIEW: "review_at"}
+    for state, column in rest.items():
+        run = make.run(job, state, **{column: now}, failures=5, max_attempts=5)
+        # The move is written a moment before the attempt's end, in the same transaction.
+        attempt(run, ended_at=now + SECOND, outcome="failed", effect="maybe")
+        passed_on = Decision(at=now + 2 * SECOND, decision="escalate", to_state=run.state)
+        last, decided = story.tell(run, list(run.attempts.all()), [passed_on])[-2:]
+        assert decided.title.endswith("passed it on")
+        assert (last.glyph, last.gap) == (state.lower(), None)
+        if state is State.DEAD:
+            assert (last.title, last.detail) == ("Dead letter", "its attempts are used up")
+
+
+def test_who_asked_for_a_run_is_named_and_attempts_are_counted_where_they_end(
+    browser: Browser, team: Team, operator: User
+) -> None:
+    safe, unsafe = (make.job(team, name=f"{one}", idempotent=one) for one in (True, False))
+    words = {}
+    for job in (safe, unsafe):
+        run = by_hand.run_now(job.id, by=operator)
+        words[job] = browser.get(f"/runs/{run.id}/").words
+    assert "Asked byoperator, version 1" in words[safe]
+    assert "0 started, 0 failed of 5 at most" in words[safe]
+    assert "0 started, 0 failed" in words[unsafe]
+    assert "at most" not in words[unsafe]
 
 
 def test_a_run_that_took_longer_than_usual_says_so(browser: Browser, job: Job) -> None:

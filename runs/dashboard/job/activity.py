@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import OuterRef, Subquery
-
 from jobs.models import Job
-from runs.ages import lasted
+from runs import last_attempt
 from runs.dashboard import pictures
 from runs.dashboard.job import durations
 from runs.dashboard.job.durations import Usual
 from runs.dashboard.pictures import Columns
 from runs.dashboard.stances import strips
 from runs.dashboard.stances.strips import Strip
-from runs.models import Attempt, Run
+from runs.models import Run
 from runs.states import State
 
 SHOWN = 60
@@ -59,8 +57,7 @@ class Activity:
 
 def of_job(job: Job) -> Activity:
     """One statement: the newest SHOWN runs, by `runs_of_a_job`."""
-    last = Attempt.objects.filter(run=OuterRef("pk")).order_by("-number")
-    rows = Run.objects.filter(job=job).annotate(ended=Subquery(last.values("ended_at")[:1]))
+    rows = last_attempt.with_end(Run.objects.filter(job=job))
     runs = list(rows.only(*_COLUMNS).order_by("-id")[:SHOWN])[::-1]
     took = [(run, seconds) for run in runs if (seconds := _seconds(run)) is not None]
     usual = durations.usual([seconds for run, seconds in took if run.state == State.SUCCEEDED])
@@ -77,8 +74,7 @@ def usual_of(job: Job) -> Usual | None:
 
 
 def _seconds(run: Run) -> float | None:
-    """Of its last attempt, once that has ended: what a person decides later is no part of it."""
-    length = lasted(run.started_at, getattr(run, "ended", None))
+    length = last_attempt.length(run)
     return None if length is None else length.total_seconds()
 
 

@@ -16,7 +16,7 @@ from jobs.models import Job, JobVersion, Team
 from jobs.page_door import jobs_of, page, person
 from jobs.problems import BadRequest
 from jobs.roles import Act
-from runs import members
+from runs import last_attempt, members
 from runs.dashboard.finding import job_pages, newest, refused
 from runs.dashboard.finding.filters import Filter, address_of
 from runs.dashboard.finding.job_filter import JobFilter
@@ -106,7 +106,7 @@ class _Look:
 
 def _run_rows(look: _Look) -> dict[str, Any]:
     request, found, asked = look.request, look.found, look.asked
-    shown = list(look.shown)
+    shown = list(last_attempt.with_end(look.shown))
     more = paging.cursor({"id": found[SIZE - 1]}, _BY_BIRTH) if len(found) > SIZE else None
     context = {
         "runs": shown,

@@ -21,6 +21,7 @@ _CHOICES = (
     ("escalate", "Pass it on"),
 )
 _NEEDS_A_NOTE = "Write a note: what did you look at, and why do you decide so?"
+_OVERDUE = [("", "Overdue or not"), ("true", "Overdue"), ("false", "Overdue or not")]
 _WORDS = {"mine": "By me", "others": "By others", "nobody": "By nobody"}
 TYPED_ABOVE = 50  # so many at once are to be typed
 
@@ -29,8 +30,8 @@ class ReviewFilter(forms.Form):
     """Which of the queue, by the API's parameters; `class` may name several. `after` is the last
     run shown before."""
 
-    claimed = filters.one("Taken", "Or not taken", [(one, _WORDS[one]) for one in WHOSE])
-    overdue = filters.one("Time", "Any", [("true", "Overdue"), ("false", "Overdue or not")])
+    claimed = filters.one("Taken", "Taken or not", [(one, _WORDS[one]) for one in WHOSE])
+    overdue = filters.one("Time", "Overdue or not", _OVERDUE[1:])
     job = filters.identifier("Job’s id")
     after = filters.identifier("Further ones")
 
@@ -39,6 +40,8 @@ class ReviewFilter(forms.Form):
         self.fields["class"] = filters.several(
             "Why", "Every class", [(one.value, one.value) for one in ReviewClass]
         )
+        # What asks for nothing is one choice to a person, though the API has a word for it too.
+        cast(forms.Select, self.fields["overdue"].widget).choices = _OVERDUE[:-1]
         self.order_fields(("class", "claimed", "overdue", "job", "after"))
 
     @property
@@ -60,8 +63,10 @@ class ReviewFilter(forms.Form):
 
 class DecisionForm(NoteForm):
     """A decision about a run in review: nothing is preselected, the note is required. To run
-    again what is not safe to repeat, the job's name is typed."""
+    again what is not safe to repeat, the job's name is typed. The fields, and so what is said to
+    be wrong with them, are in the order of the page."""
 
+    field_order = ("decision", "job_name", "new_key", "note")
     decision = forms.ChoiceField(
         label="Your decision",
         choices=_CHOICES,
@@ -84,6 +89,7 @@ class DecisionForm(NoteForm):
         super().__init__(*args, **kwargs)
         self.run = run
         self.fields["note"].required = True
+        self.fields["note"].help_text = "Required: what you looked at, and why you decide so."
         self.fields["note"].error_messages["required"] = _NEEDS_A_NOTE
 
     def clean(self) -> dict[str, Any]:

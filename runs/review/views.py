@@ -28,6 +28,12 @@ from runs.states import State
 from runs.templatetags.told import link_to
 from runs.views import review_context, run_page
 
+_DONE = {
+    "happened": "Decided, and recorded with your name. Marked done:",
+    "run_again": "Decided, and recorded with your name. It runs again:",
+    "close": "Decided, and recorded with your name. Closed:",
+    "escalate": "Passed on, and recorded with your name. Still in review:",
+}
 _REFUSALS = (
     claims.Claimed,
     run_again.NotYetSettled,
@@ -78,6 +84,7 @@ def item_page(
         "others": review_shown.others(request, run),
         "query": review_shown.query(request),
         "beside": True,
+        "stands_at": "review-item",  # also where its form comes back
     }
     return render(request, "runs/review_item.html", context, status=status)
 
@@ -139,7 +146,7 @@ def _decided(request: HttpRequest, run: Run, form: DecisionForm) -> None:
     except _REFUSALS as refusal:
         messages.error(request, f"{refusal} Nothing was decided.")
     else:
-        _say(request, "Decided, and recorded with your name.", run)
+        _say(request, _DONE[form.choice], run)
 
 
 @page

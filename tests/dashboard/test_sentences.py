@@ -125,10 +125,17 @@ def test_the_queue_links_what_was_decided(browser: Browser, team: Team) -> None:
     fields = {"decision": "close", "note": "Done by hand.", "token": "1", "from": "review"}
     page = browser.send(f"/runs/{run.id}/decide/", fields)
     assert page.url == "/review/"
-    assert "Decided, and recorded with your name. settle, due Sun 29 Nov 2026 18:00 UTC" in (
-        page.words
-    )
+    assert "recorded with your name. Closed: settle, due Sun 29 Nov 2026 18:00 UTC" in page.words
     assert page.all("a", href=f"/runs/{run.id}/")
+
+
+def test_what_is_passed_on_is_not_called_decided(browser: Browser, team: Team) -> None:
+    run = make.run(make.job(team, name="settle", idempotent=False), State.REVIEW, due_at=THEN)
+    fields = {"decision": "escalate", "note": "Not mine.", "token": "1", "from": "review"}
+    page = browser.send(f"/runs/{run.id}/decide/", fields)
+    assert page.url == f"/review/{run.id}/"
+    assert "Passed on, and recorded with your name. Still in review: settle, due" in page.words
+    assert "Decided, and" not in page.words
 
 
 def test_a_decision_says_whether_anybody_is_told(browser: Browser, team: Team) -> None:

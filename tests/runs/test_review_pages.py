@@ -189,6 +189,31 @@ def test_the_list_beside_one_stays_in_its_places_too(
     assert "1 new" in polled.words
 
 
+def test_a_form_that_comes_back_stands_where_it_stood(browser: Browser, team: Team) -> None:
+    run = waits(team)
+    page = browser.send(f"/runs/{run.id}/decide/", {"token": "1", "from": "review"})
+    assert page.status == 422
+    (here,) = [a for a in page.all("a") if a.attrs.get("aria-current")]
+    assert here.attrs["href"] == "/review/"
+    wrong = [a.attrs["href"] for a in page.all("a") if a.attrs["href"].startswith("#id_")]
+    assert wrong == ["#id_decision", "#id_note"], "in the order of the page"
+    assert "Required: what you looked at" in page.words
+
+
+def test_a_filter_offers_each_choice_once(browser: Browser, team: Team) -> None:
+    waits(team)
+    page = browser.get("/review/?overdue=false")
+    offered: dict[str, list[str]] = {}
+    for one in page.elements:
+        if one.tag == "select":
+            said = offered[one.attrs["name"]] = []
+        elif one.tag == "option":
+            said.append(one.text)
+    assert offered.keys() == {"class", "claimed", "overdue"}
+    assert [said for said in offered.values() if len(said) != len(set(said))] == []
+    assert not page.all("div", class_="errors banner"), "the API's word for it is understood"
+
+
 def test_a_decision_leads_back_to_the_filtered_queue(browser: Browser, team: Team) -> None:
     run = waits(team)
     page = browser.send(f"/runs/{run.id}/decide/?claimed=nobody", again(run))

@@ -201,6 +201,7 @@ def test_a_run_took_what_its_call_took_not_what_a_person_needed(
     for path in ("/runs/", f"/jobs/{job.id}/runs/"):
         cells = [cell.text for cell in browser.get(path).all("td", data_label="Took")]
         assert [" ".join(cell.split()) for cell in cells] == ["3 s"], path
+    assert ", took 3 s" in browser.get("/jobs/").words
     assert "Took3 s" in browser.get(f"/runs/{run.id}/").words
 
 

@@ -16,10 +16,13 @@ from runs.dashboard.stances import strips
 from runs.dashboard.stances.strips import Strip
 
 _LAST = """
-select r.job_id, r.id, r.state, r.created_at, r.started_at, r.finished_at
+select r.job_id, r.id, r.state, r.created_at, r.started_at,
+       case when r.nth = 1 then (select ended_at from runs_attempt
+                                  where run_id = r.id order by number desc limit 1) end
   from unnest(%(jobs)s::uuid[]) as j(id)
  cross join lateral (
-   select job_id, id, state, created_at, started_at, finished_at
+   select job_id, id, state, created_at, started_at,
+          row_number() over (order by id desc) as nth
      from runs_run where job_id = j.id order by id desc limit %(count)s) r
  order by r.id
 """
@@ -33,12 +36,12 @@ class Outcome:
     state: str
     created_at: datetime
     started_at: datetime | None
-    finished_at: datetime | None
+    ended_at: datetime | None  # of its last attempt; looked up for the newest alone
 
     @property
     def took(self) -> timedelta | None:
-        """From its last start to its end, where that is known."""
-        return lasted(self.started_at, self.finished_at)
+        """How long its last attempt took, where that is known."""
+        return lasted(self.started_at, self.ended_at)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ class Options:
 def programs(options: Options, target_port: int, ledger: Path) -> Iterable[Program]:
     """What is run, in the order in which it is asked to end."""
     python = (sys.executable, "-m")
-    celery = (*python, "celery", "-A", "config")
+    # Without its banner of forty lines the address and the sign-in stay in sight.
+    celery = (*python, "celery", "--quiet", "-A", "config")
     host = f"[{options.host}]" if ":" in options.host else options.host
     for number in (1, 2):
         yield Program("beat", f"beat-{number}", (*celery, "beat"))

@@ -59,3 +59,10 @@ def test_the_worker_tells_nobody_of_its_heartbeats(tmp_path: Path) -> None:
     options = Options("127.0.0.1", 8000, tmp_path)
     (worker,) = [p for p in programs(options, 1, tmp_path / "l") if p.kind == "worker"]
     assert "--without-heartbeat" in worker.words
+
+
+def test_no_banner_hides_the_address_and_the_sign_in(tmp_path: Path) -> None:
+    found = programs(Options("127.0.0.1", 8000, tmp_path), 1, tmp_path / "l")
+    celery = [one.words for one in found if one.kind in ("beat", "worker")]
+    assert len(celery) == 3
+    assert all(words.index("--quiet") < words.index("-A") for words in celery)

@@ -92,7 +92,8 @@ def _checked(job: Job, asked: Range, now: datetime) -> tuple[moments.History, li
         hint = f"Choose one up to now, {canonical_instant(now.replace(microsecond=0))}."
         problems.append(Problem("to", "is yet to come.", hint))
     if asked.since < history.began_at:
-        hint = f"Its history begins at {canonical_instant(history.began_at)}."
+        hint = f"Its history begins at {canonical_instant(_next_second(history.began_at))}."
+        hint += " Choose that, or one after it."
         problems.append(Problem("from", "lies before the job's first version.", hint))
     # Counted whatever else is wrong, as if the first version had always been in force. A far
     # year is not: it would cost time, and is refused as it is.
@@ -100,6 +101,11 @@ def _checked(job: Job, asked: Range, now: datetime) -> tuple[moments.History, li
         number = history.line.at_most(since - TICK, until)
         problems += [_too_many(f"{number:,}")] if number > MOST else []
     return history, problems
+
+
+def _next_second(at: datetime) -> datetime:
+    """The first full second that is not before it: short to read, and taken when typed."""
+    return at if not at.microsecond else at.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def _too_many(number: str) -> Problem:

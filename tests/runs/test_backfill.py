@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ from django.db import IntegrityError, transaction
 from jobs import clock, editing
 from jobs.definitions import DefinitionError
 from jobs.editing import Pause
+from jobs.instants import canonical_instant, parse_instant
 from jobs.models import Due, Job, JobVersion, User
 from runs import cancel, idempotency, settle, start
 from runs.backfills import backfill, span
@@ -116,6 +118,11 @@ def test_a_range_must_lie_within_the_life_of_the_job_so_far(at: datetime) -> Non
     job, day = minutely(), timedelta(days=1)
     assert "first version" in problems(job, at - 2 * day, at)["from"]
     assert "yet to come" in problems(job, at, at + day)["to"]
+    JobVersion.objects.filter(job=job).update(began_at=at + timedelta(milliseconds=1500))
+    said = problems(job, at, at + MINUTE)["from"]
+    (begin,) = re.findall(r"begins at (\S+)\. Choose that, or one after it\.", said)
+    assert begin == canonical_instant(at + timedelta(seconds=2)), "and no part of a second"
+    assert span.preview(job, Range(parse_instant(begin, "from"), at + MINUTE)).moments
     assert "before `from`" in problems(job, at, at - MINUTE)["to"]
     ends = datetime.min.replace(tzinfo=at.tzinfo), datetime.max.replace(tzinfo=at.tzinfo)
     assert set(problems(job, *ends)) == {"from", "to"}

@@ -106,6 +106,15 @@ def test_the_worst_stands_first_and_each_line_leads_on(browser: Browser, team: T
     assert "2 of 5 attempts failed" in page.words
 
 
+def test_a_pause_that_nobody_made_gives_its_reason_alone(browser: Browser, team: Team) -> None:
+    for reason in ("It fails each time.", ""):
+        make.job(team, name=f"off {reason}", paused=True, paused_reason=reason)
+    words = browser.get("/overview/attention/").words
+    assert "It fails each time." in words
+    assert "no reason given" in words
+    assert "without a person" not in words
+
+
 def test_an_overdue_decision_says_so_and_stands_first(browser: Browser, team: Team) -> None:
     make.run(make.job(team, name="old"), State.REVIEW, review_at=clock.now() - 9 * MINUTE)
     pressing = make.job(team, name="pressing", decide_by=60)

@@ -40,6 +40,12 @@ def test_nothing_is_wrong(team: Team) -> None:
     assert of(team).sentence == "Nothing is wrong; 2 of 2 jobs are fine."
 
 
+def test_before_a_job_has_run_no_number_of_fine_ones_alarms(team: Team) -> None:
+    make.job(team, name="new")
+    make.job(team, name="off", paused=True)
+    assert of(team).sentence == "Nothing is wrong."
+
+
 def test_the_sentence_says_what_is_wrong_worst_first(team: Team) -> None:
     fine_job(team, "fine")
     for name in ("one", "two"):

@@ -92,8 +92,8 @@ def _retrying(row: Row) -> Line:
 
 
 def _paused(row: Row) -> Line:
-    who = f"by {row.by}" if row.by else "without a person"
-    what = f"{who}: {row.said}" if row.said else f"{who}, no reason given"
+    who = f"by {row.by}" if row.by else ""
+    what = ": ".join(part for part in (who, row.said or "no reason given") if part)
     return _of_job(row, f"job-{row.job.id}", ("paused", "Paused"), what)
 
 

@@ -104,6 +104,8 @@ class Standing:
         if not self.jobs.total and not self.review.count and not self.dead.count:
             return "There are no jobs yet."
         wrong = self._wrong()
+        if not wrong and not self.jobs.fine:  # paused, or not run yet: "0 are fine" would alarm
+            return "Nothing is wrong."
         fine = f"{self.jobs.fine:,} of {_jobs(self.jobs.total)} {_is(self.jobs.fine)} fine"
         return f"{'; '.join([', '.join(wrong), fine])}." if wrong else f"Nothing is wrong; {fine}."
 

@@ -17,7 +17,7 @@ _LONGEST_OVERLAP = timedelta(days=1)
 def local(schedule: Schedule, moment: datetime) -> datetime:
     """`moment` in the schedule's own zone; UTC where it has none."""
     if isinstance(schedule, Cron):
-        return moment.astimezone(zones.zone(schedule.timezone))
+        return zones.on_clock(moment, schedule.timezone)
     return moment
 
 

@@ -33,7 +33,7 @@ def zone_of(found: tuple[Schedule, ...], moment: datetime) -> str:
 
 def offset(zone: str, moment: datetime) -> int:
     """The minutes by which the clocks of a zone are ahead of UTC at a moment."""
-    ahead = moment.astimezone(zones.zone(zone)).utcoffset() or timedelta(0)
+    ahead = zones.on_clock(moment, zone).utcoffset() or timedelta(0)
     return ahead // timedelta(minutes=1)
 
 
@@ -45,7 +45,7 @@ def offset_of(found: tuple[Schedule, ...], moment: datetime) -> int:
 
 def values(found: tuple[Schedule, ...], moment: datetime, key: str) -> Values:
     """What a target may say of the run with this key at a moment of these schedules."""
-    local = moment.astimezone(zones.zone(zone_of(found, moment)))
+    local = zones.on_clock(moment, zone_of(found, moment))
     return Values(
         due=canonical_instant(moment.astimezone(UTC)),
         due_local=local.isoformat(),

@@ -78,7 +78,9 @@ class Plan:
         return [previewed for previewed in found if self._ends_after(previewed.moment)]
 
     def _from(self, after: datetime) -> datetime:
-        return after if self.starts_at is None else max(after, self.starts_at - _TICK)
+        if self.starts_at is None or self.starts_at <= after:
+            return after
+        return self.starts_at - _TICK  # never before the calendar: `after` lies in it
 
     def _until(self, until: datetime) -> datetime:
         return until if self.ends_at is None else min(until, self.ends_at)

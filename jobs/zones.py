@@ -77,7 +77,8 @@ def check(name: object) -> str:
     if name == "":
         raise ScheduleError("timezone", name, REQUIRED, hint)
     if isinstance(name, str) and len(name) < 64:
-        close = next((known for known in sorted(names()) if known.lower() == name.lower()), None)
+        meant = name.strip().lower()
+        close = next((known for known in sorted(names()) if known.lower() == meant), None)
         hint = f"Write {close}." if close else hint
     raise ScheduleError("timezone", name, "is not a known time zone", hint)
 
@@ -100,6 +101,16 @@ def zone(name: str) -> ZoneInfo:
         place /= part
     with place.open("rb") as data:
         return ZoneInfo.from_file(data, key=name)
+
+
+def on_clock(moment: datetime, name: str) -> datetime:
+    """`moment` as the clock of zone `name` shows it. Where the calendar ends before that, in the
+    first and the last hours of its years, as UTC does. Raises ScheduleError (field `timezone`)."""
+    there = zone(name)
+    try:
+        return moment.astimezone(there)
+    except OverflowError:
+        return moment.astimezone(UTC)
 
 
 def segments(name: str, start: datetime) -> Iterator[Segment]:

@@ -304,6 +304,29 @@ def test_the_edges_of_a_range_are_instants_whatever_the_clock_does(
     assert "offset" in without.body["errors"][0]["message"]
 
 
+ENDS = ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z")
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])
+def test_a_moment_at_an_end_of_the_calendar_breaks_no_page(team: Team, zone: str) -> None:
+    """Where a reader's clock shows another year than there is; one such job may not hide all."""
+    first, last = ENDS
+    shapes: list[dict[str, Any]] = [
+        {"schedule": {"at": last}},
+        {"schedule": {"every": 86_400, "anchor": last}, "paused": True, "paused_until": last},
+        {"schedule": {"every": 86_400, "anchor": first}, "starts_at": first, "ends_at": last},
+    ]
+    jobs = [make.job(team, name=str(count), **shape) for count, shape in enumerate(shapes)]
+    client = Client()
+    client.force_login(make.editor(team))
+    client.cookies["browser_zone"] = zone
+    paths = ["/", "/jobs/", "/overview/next/", f"/jobs/preview/?schedule_kind=at&at={last}"]
+    for job in jobs:
+        paths += [f"/jobs/{job.id}/{part}" for part in ("", "?tab=settings", "edit/")]
+    for path in paths:
+        assert client.get(path).status_code == 200, path
+
+
 def test_times_are_shown_in_the_zone_that_is_known_or_in_utc(team: Team, editor: User) -> None:
     client = Client(raise_request_exception=False)
     client.force_login(editor)

@@ -52,7 +52,7 @@ def in_zone(at: datetime, zone: str) -> SafeString:
 @register.simple_tag
 def by_time(at: datetime, zone: str) -> SafeString:
     """A time to be ready by, on the reader's clock: without its day where that is today."""
-    there = at.astimezone(zones.zone(zone))
+    there = zones.on_clock(at, zone)
     today = datetime.now(UTC).astimezone(there.tzinfo).date() == there.date()
     said = f"{there:%H:%M}" if today else f"{there:%a} {there.day} {there:%b %H:%M}"
     iso = schedules.canonical_instant(at)
@@ -90,7 +90,7 @@ def other_clocks(schedule_zones: Sequence[str], reader: str) -> list[Clock]:
 @register.filter
 def on(previewed: schedules.PreviewedMoment, clock: Clock) -> SafeString | str:
     """A previewed moment on another clock, without its year, which stands in the first column."""
-    at = previewed.moment.astimezone(zones.zone(clock.zone))
+    at = zones.on_clock(previewed.moment, clock.zone)
     if clock.zone == "UTC":
         return _without_year(at)
     return format_html('{} <span class="utc">{}</span>', _without_year(at), _offset(at))
@@ -151,7 +151,7 @@ def ago(at: datetime | None) -> SafeString | str:
 def clock_in(zone: str) -> SafeString:
     """The time of day now on the reader's clock and in UTC; the browser keeps it going."""
     now = datetime.now(UTC)
-    there = f"{now.astimezone(zones.zone(zone)):%H:%M}"
+    there = f"{zones.on_clock(now, zone):%H:%M}"
     here = format_html('<span data-zone="{}">{}</span> {}', zone, there, _place(zone))
     utc = format_html(
         ' <span class="utc"><span data-zone="UTC">{}</span> UTC</span>', f"{now:%H:%M}"
@@ -184,7 +184,7 @@ def _in(at: datetime, zone: str) -> str:
     if not zone:
         return f"{_day_and_time(at.astimezone(UTC))} UTC"
     try:
-        there = at.astimezone(zones.zone(zone))
+        there = zones.on_clock(at, zone)
     except ScheduleError:  # the zone data in use has lost it
         return _in(at, "")
     return f"{_day_and_time(there)} {_place(zone)}"
@@ -193,7 +193,7 @@ def _in(at: datetime, zone: str) -> str:
 def _beside(at: datetime, zone: str, shown: str) -> str:
     """The instant on a further clock: without its day where that is the one shown already."""
     try:
-        there, first = at.astimezone(zones.zone(zone)), at.astimezone(zones.zone(shown))
+        there, first = zones.on_clock(at, zone), zones.on_clock(at, shown)
     except ScheduleError:  # the zone data in use has lost one
         return _in(at, "" if zone == "UTC" else zone)
     if there.date() == first.date():

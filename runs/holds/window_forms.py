@@ -84,7 +84,7 @@ def typed_of(window: MaintenanceWindow, zone: str) -> dict[str, str]:
 
 def _typed(at: datetime, zone: str) -> str:
     """As the clock shows it, where that names this instant alone."""
-    local = at.astimezone(zones.zone(zone)).replace(tzinfo=None)
+    local = zones.on_clock(at, zone).replace(tzinfo=None)
     shown = local.isoformat(" ", "auto" if local.second or local.microsecond else "minutes")
     first, last = (
         read(shown, zone, "from")

@@ -17,5 +17,5 @@ register = template.Library()
 def tick(at: datetime, zone: str) -> str:
     """The weekday and the time of day on the clock of this zone, as short as can be."""
     with suppress(ScheduleError):  # the zone data in use has lost it
-        at = at.astimezone(zones.zone(zone))
+        at = zones.on_clock(at, zone)
     return f"{at:%a %H:%M}"

@@ -33,6 +33,12 @@ def test_both_ends_of_the_window_are_due() -> None:
     assert plan.between(at(2), at(100), 9) == [at(3), at(4)]
 
 
+def test_a_window_may_begin_with_the_calendar() -> None:
+    plan = Plan(HOURLY, starts_at=datetime.min.replace(tzinfo=UTC))
+    assert plan.next(at(0)) == at(1)
+    assert plan.count(at(0), at(3)) == 3
+
+
 moments = st.integers(-50, 50).map(lambda half: at(half / 2))
 bounds = st.none() | moments
 

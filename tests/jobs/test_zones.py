@@ -42,9 +42,10 @@ def test_what_is_no_zone_is_refused(name: object) -> None:
     assert len(str(refused.value)) < 300
 
 
-def test_another_case_gets_the_right_spelling_as_a_hint() -> None:
+@pytest.mark.parametrize("given", ["america/new_york", "America/New_York ", "\tAMERICA/NEW_YORK"])
+def test_another_case_gets_the_right_spelling_as_a_hint(given: str) -> None:
     with pytest.raises(ScheduleError, match=r"Write America/New_York\."):
-        zones.check("america/new_york")
+        zones.check(given)
 
 
 @pytest.mark.parametrize(
@@ -131,3 +132,11 @@ def test_segments_join_and_each_has_one_offset(name: str) -> None:
     for segment in found:
         for moment in (segment.start, segment.end - timedelta(seconds=1)):
             assert moment.astimezone(place).utcoffset() == segment.offset
+
+
+@pytest.mark.parametrize("end", [datetime.min, datetime.max])
+def test_every_clock_shows_the_ends_of_the_calendar(end: datetime) -> None:
+    """As UTC does where its own year would not exist."""
+    moment = end.replace(tzinfo=UTC)
+    for name in zones.names():
+        assert zones.on_clock(moment, name) == moment

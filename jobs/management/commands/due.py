@@ -78,7 +78,7 @@ def _lines(preview: Preview, reader: str | None) -> Iterator[str]:
     for each in preview.moments:
         shown = [schedules.canonical_instant(each.moment), each.local]
         if reader:
-            shown.append(each.moment.astimezone(zones.zone(reader)).isoformat())
+            shown.append(zones.on_clock(each.moment, reader).isoformat())
         yield "  ".join([*shown, each.note] if each.note else shown)
     yield from (f"({remark})" for remark in preview.remarks)
 

@@ -101,7 +101,7 @@ class Month:
 
 def of_job(job: Job, now: datetime, zone: str, asked: str) -> Month:
     """`asked`: `2026-11`; the month of today where it is none."""
-    today = now.astimezone(zones.zone(zone)).date()
+    today = zones.on_clock(now, zone).date()
     first = read(asked) or today.replace(day=1)
     whole = local_days(*_bounds(first, zone), zone)
     days = {day.date: Day(day.date, day.date == today) for day in whole}
@@ -182,7 +182,7 @@ def _off(plan: Plan, day: LocalDay) -> list[str]:
         if isinstance(cron, Cron) and cron.calendar is not None:
             before = day.start - datetime.resolution
             for moment in schedules.moments_between((bare,), before, _last(day), 1):
-                on = moment.astimezone(zones.zone(cron.timezone)).date()
+                on = zones.on_clock(moment, cron.timezone).date()
                 if not cron.calendar.is_working(on):
                     label = cron.calendar.why_off(on)
                     found[f"day off: {label}" if label else "no working day"] = None
@@ -199,7 +199,7 @@ def _mark_clocks(job: Job, zone: str, whole: tuple[LocalDay, ...], days: dict[da
             continue
         for change in (one for year in sorted(years) for one in zones.changes(name, year)):
             way = "forward" if change.after > change.before else "back"
-            on = change.at.astimezone(zones.zone(zone)).date()
+            on = zones.on_clock(change.at, zone).date()
             told[on].append(f"the clock of {name} goes {way}")
     for on, texts in told.items():
         if on in days:

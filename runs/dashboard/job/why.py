@@ -232,6 +232,6 @@ def _off(job: Job, now: datetime) -> Iterator[Answer]:
 def _day_of(plan: Plan, moment: datetime) -> str:
     """The day on the schedule's own clock, with its name in the calendar."""
     from_cron = next(one for one in plan.schedules if isinstance(one, Cron))
-    day = moment.astimezone(zones.zone(from_cron.timezone)).date()
+    day = zones.on_clock(moment, from_cron.timezone).date()
     name = from_cron.calendar.why_off(day) if from_cron.calendar else ""
     return f"{day:%A} {day.day} {day:%B %Y}" + (f" ({name})" if name else "")

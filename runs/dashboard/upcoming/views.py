@@ -138,7 +138,7 @@ def _week(request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter) -> d
 
 
 def _off(request: HttpRequest, jobs: QuerySet[Job], asked: UpcomingFilter) -> dict[str, object]:
-    today = asked.now.astimezone(zones.zone(reader.zone_of(request))).date()
+    today = zones.on_clock(asked.now, reader.zone_of(request)).date()
     pauses = jobs.filter(paused=True, paused_until__isnull=False).order_by("paused_until", "name")
     return {
         "days": days_off.coming(jobs, today),

@@ -10,7 +10,7 @@ from jobs.instants import parse_instant
 from jobs.schedule_errors import ScheduleError
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_LOCAL = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?", re.ASCII)
+_LOCAL = re.compile(r"\d{4}-\d\d-\d\d[Tt ]([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?", re.ASCII)
 
 
 def first_instant(text: str, zone: str, field: str) -> datetime:

@@ -139,6 +139,8 @@ def _five(expression: str, text: str) -> list[str]:
         refuse(REQUIRED)
     if text.startswith("@"):
         refuse(*_macro(parts[0]))
+    if re.match(r"(cron_)?tz=", text):
+        refuse("names a time zone", "Give the zone beside it, as `timezone`.")
     if any(part.startswith("#") for part in parts):
         refuse("holds a comment", "Leave the comment out.")
     if len(parts) > 5:
@@ -290,6 +292,8 @@ def _forwards(field: Field, item: str) -> str:
     bottom, top = str(field.low), str(field.end)
     if field.names and not (first + last).isdigit():
         bottom, top = field.names[0], field.names[-1]
+    if field is WEEKDAY and first == str(_SUNDAY):  # where a week begins as well as ends
+        return f"Write {bottom}-{last}."
     return f"Write {first}-{top},{bottom}-{last} to go over the end."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 
@@ -154,3 +155,24 @@ SPARSE = [
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Africa/Casablanca"])
 def test_what_is_rare_or_never_takes_no_50_ms_either(expression: str, zone: str) -> None:
     assert fuzz.seconds({"cron": expression, "timezone": zone, "dst": "wall"}) < fuzz.MOST
+
+
+ENDS = {
+    0: ("0", "5", "59"),
+    1: ("0", "3", "23"),
+    2: ("1", "7", "31"),
+    3: ("1", "3", "12", "jan", "apr", "dec"),
+    4: ("0", "1", "6", "7", "sun", "mon", "sat"),
+}
+
+
+@pytest.mark.parametrize("place", ENDS)
+def test_the_remedy_for_a_backward_range_is_accepted(place: int) -> None:
+    for first, last in product(ENDS[place], repeat=2):
+        parts = ["*"] * 5
+        parts[place] = f"{first}-{last}"
+        try:
+            grammar.parse(" ".join(parts))
+        except ScheduleError as error:
+            parts[place] = error.hint.removeprefix("Write ").removesuffix(".").split(" to ")[0]
+            grammar.parse(" ".join(parts))

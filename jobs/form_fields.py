@@ -1,8 +1,11 @@
-"""The kinds of field that the form of a job is made of: text all of them, and none required."""
+"""The kinds of field that the form of a job is made of: text all of them, and none required;
+and the field by which lists are searched."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+from unicodedata import normalize
 
 from django import forms
 
@@ -36,3 +39,16 @@ def radio(label: str, choices: Iterable[tuple[str, str]]) -> forms.CharField:
     """The same, all of them in sight."""
     widget = forms.RadioSelect(choices=list(choices))
     return forms.CharField(label=label, required=False, widget=widget)
+
+
+class SearchField(forms.CharField):
+    """A text that is searched for in names. They are kept composed, and so it is, whatever the
+    keyboard makes of an accent."""
+
+    def __init__(self, label: str) -> None:
+        search = forms.TextInput(attrs={"class": "input", "type": "search"})
+        super().__init__(label=label, required=False, max_length=120, widget=search)
+
+    def to_python(self, value: Any) -> str:
+        """The text as a name would be kept."""
+        return normalize("NFC", super().to_python(value) or "")

@@ -25,6 +25,13 @@ def unprintable(char: str) -> bool:
     return char != _JOINER and unicodedata.category(char) in _UNPRINTABLE
 
 
+def is_name(typed: str, name: str) -> bool:
+    """Whether a person has typed this name, as they see it: however many blanks part its words,
+    and however its accents are composed."""
+    words = unicodedata.normalize("NFC", typed).split()
+    return words == name.split()
+
+
 class Reader:
     """What is read well is returned; what is not becomes one of `problems`, and a value of its
     type stands in for it, so that reading goes on."""

@@ -33,6 +33,7 @@ from jobs.models import Job, Team
 from jobs.page_door import acts, job_for, page, person
 from jobs.pause_forms import PauseForm, SkipForm
 from jobs.previews import Preview
+from jobs.reading import is_name
 from jobs.roles import Act
 from jobs.targets import previews as target_previews
 from jobs.targets import shapes as targets
@@ -169,7 +170,7 @@ def job_delete(request: HttpRequest, job_id: UUID) -> HttpResponse:
     if job.mirrored:
         return _read_only(request, job)
     typed = request.POST.get("name", "")
-    if request.method == "GET" or typed.strip() != job.name:
+    if request.method == "GET" or not is_name(typed, job.name):
         wrong = request.method == "POST"
         context = {"job": job, "typed": typed, "wrong": wrong, **_foresight(job)}
         return render(request, "jobs/delete.html", context, status=422 if wrong else 200)

@@ -9,6 +9,7 @@ from uuid import UUID
 from django import forms
 from django.db.models import Q, QuerySet
 
+from jobs.form_fields import SearchField
 from jobs.instants import canonical_instant, parse_instant
 from jobs.schedule_errors import ScheduleError
 from runs.letters.groups import MOST, Choice, Preview
@@ -22,12 +23,7 @@ _USUAL_PACE = 60
 class LetterFilter(forms.Form):
     """Which groups of the list: by job and team. `after` is where the page before ended."""
 
-    q = forms.CharField(
-        label="Job",
-        required=False,
-        max_length=120,
-        widget=forms.TextInput(attrs={"class": "input", "type": "search"}),
-    )
+    q = SearchField("Job")
     team = forms.ChoiceField(
         label="Team",
         required=False,

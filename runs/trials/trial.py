@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 
 from jobs import clock, events, holds, sealing
 from jobs.models import Job, Team, User
+from jobs.reading import is_name
 from jobs.targets import shapes as targets
 from jobs.targets.shapes import HttpTarget, TargetError
 from runs import asked_of_target, calls, outcomes, snapshots, subjects
@@ -159,7 +160,7 @@ def once_more(earlier: Trial) -> Asked:
 def send(asked: Asked, *, confirmed: str, by: User) -> Trial:
     """The test request, sent and ended. `confirmed` is what was typed as the job's name. A second
     click finds the first one's. Raises NotConfirmed, Held under a hold, TooMany, Taken."""
-    if not asked.idempotent and " ".join(confirmed.split()) != asked.name:
+    if not asked.idempotent and not is_name(confirmed, asked.name):
         raise NotConfirmed(asked.name)
     if hold := holds.over(asked.team.id):
         raise Held(hold)

@@ -13,7 +13,7 @@ from django.core.validators import RegexValidator
 from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
 
-from jobs import clock, tag_words
+from jobs import clock, form_fields, tag_words
 from jobs.instants import parse_instant
 from jobs.schedule_errors import ScheduleError, short
 
@@ -171,8 +171,7 @@ def one(label: str, every: str | None, choices: Sequence[tuple[str, str]]) -> fo
 
 def text(label: str) -> forms.CharField:
     """A field that is searched for."""
-    search = forms.TextInput(attrs={"class": "input", "type": "search"})
-    return forms.CharField(label=label, required=False, max_length=120, widget=search)
+    return form_fields.SearchField(label)
 
 
 class Words(forms.TextInput):

@@ -27,6 +27,8 @@ def test_a_filter_is_kept_in_one_form_whatever_it_was_written_like() -> None:
     kept = saved_views.canonical("runs", {"state": ["REVIEW,DEAD", "DEAD"], "q": " a "})
     assert kept == {"q": ["a"], "state": ["DEAD", "REVIEW"]}
     assert saved_views.canonical("jobs", {"sort": "last_run", "team": ""}) == {"sort": ["last_run"]}
+    plain = saved_views.canonical("jobs", {"idempotent": True, "due_within": 3600})
+    assert plain == {"due_within": ["3600"], "idempotent": ["true"]}
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,10 @@ def test_a_filter_is_kept_in_one_form_whatever_it_was_written_like() -> None:
         ("jobs", "a\x00b", {}, "name"),
         ("jobs", "n", {"cursor": "x"}, "query.cursor"),
         ("jobs", "n", {"state": "DEAD"}, "query.state"),
+        ("jobs", "n", {"q": None}, "query.q"),
+        ("jobs", "n", {"q": {"a": 1}}, "query.q"),
+        ("jobs", "n", {"tag": [["a"]]}, "query.tag"),
+        ("jobs", "n", {"due_within": 1.5}, "query.due_within"),
         ("runs", "n", {"since": "soon"}, "query.since"),
     ],
 )

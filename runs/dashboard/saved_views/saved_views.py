@@ -82,7 +82,7 @@ def canonical(page: str, given: Mapping[str, Any]) -> Query:
         hint = f"Known: {', '.join(kind.names())}."
         raise Refused(*(Problem(f"query.{name[:80]}", "is unknown.", hint) for name in unknown))
     for name, values in given.items():
-        data.setlist(name, [str(one) for one in _listed(values)])
+        data.setlist(name, [_text(name, one) for one in _listed(values)])
     found = kind(data)
     if not found.is_valid():
         raise Refused(
@@ -184,6 +184,20 @@ def _room(view: SavedView) -> None:
 
 def _listed(values: Any) -> Sequence[Any]:
     return values if isinstance(values, list | tuple) else [values]
+
+
+def _text(name: str, given: object) -> str:
+    """A value as an address has it. Raises Refused."""
+    match given:
+        case str():
+            return given
+        case bool():
+            return str(given).lower()
+        case int():
+            return str(given)
+        case _:
+            hint = "Leave it out, or give the value as in an address; several as a list."
+            raise Refused(Problem(f"query.{name}", "must be text.", hint))
 
 
 def _slug(view: SavedView) -> str | None:

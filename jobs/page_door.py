@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 
 from jobs.deleted import Deleted, missing
@@ -51,6 +52,13 @@ def person(request: HttpRequest) -> User:
     if not isinstance(request.user, User):
         raise PermissionDenied
     return request.user
+
+
+def back_of(request: HttpRequest) -> str | None:
+    """The page that a form says it stood on, `next`; None where it names no page of this site."""
+    given = request.POST.get("next") or request.GET.get("next", "")
+    here = url_has_allowed_host_and_scheme(given, {request.get_host()}, request.is_secure())
+    return given if here and given.startswith("/") else None
 
 
 def jobs_of(request: HttpRequest, act: Act = Act.READ) -> JobQuerySet:

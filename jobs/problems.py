@@ -14,7 +14,7 @@ import structlog
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.http import Http404
-from rest_framework.exceptions import APIException, UnsupportedMediaType
+from rest_framework.exceptions import APIException, NotAcceptable, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
 
@@ -146,6 +146,8 @@ def _of_framework(error: APIException) -> Response:
     detail = str(error.detail)
     if isinstance(error, UnsupportedMediaType):
         detail += " Send JSON, as Content-Type: application/json."
+    if isinstance(error, NotAcceptable):
+        detail = "The answer is JSON: send Accept: application/json, or leave Accept out."
     answer = _problem(error.status_code, detail)
     if header := getattr(error, "auth_header", None):
         answer["WWW-Authenticate"] = header

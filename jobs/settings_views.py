@@ -10,12 +10,11 @@ from django.db import transaction
 from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods
 
 from jobs import events, reader, zones
 from jobs.models import Preference, User
-from jobs.page_door import page, person
+from jobs.page_door import back_of, page, person
 from jobs.schedules import ScheduleError
 
 
@@ -59,9 +58,7 @@ def _save(form: SettingsForm, before: dict[str, Any], by: User) -> None:
 @require_http_methods(["GET", "POST"])
 def your_settings(request: HttpRequest) -> HttpResponse:
     """Zone, theme, density and keys of the person who has signed in."""
-    back = request.POST.get("next") or request.GET.get("next", "")
-    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()):
-        back = "/"
+    back = back_of(request) or "/"
     kept = reader.preference(request)
     before = model_to_dict(kept, SettingsForm.Meta.fields)
     form = SettingsForm(request.POST or None, instance=kept, label_suffix="")

@@ -10,13 +10,18 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from jobs.models import Job, Team, User
+from runs.models import Run
 from runs.states import State
+from runs.targets import http
+from runs.targets.prepared import NotSent
 from tests import make
 from tests import test_access_matrix as matrix
+from tests import test_events as events
 from tests import test_pages_access as pages
 from tests.api import Api
 from tests.pages import Browser, typed
@@ -98,6 +103,20 @@ def test_a_name_that_hides_something_is_refused_at_its_field(
     saved = api.post("views/", {"page": "jobs", "name": name, "query": {}})
     assert saved.status == (201 if name in ("a\nb", "a\tb", "a\u2028b") else 400), "one blank"
     assert not Job.objects.exists()
+
+
+def test_a_name_is_found_and_confirmed_however_its_accents_are_typed(
+    team: Team, editor: User
+) -> None:
+    """K159: composed as it is kept, or letter and accent apart; with one blank as it is shown."""
+    job, browser = make.job(team, name="caf\u00e9  noir"), Browser(editor)
+    make.run(job, State.DEAD)
+    typed_apart = "cafe\u0301"
+    for path in ("/jobs/", "/runs/", "/dead-letters/", "/audit/"):
+        assert "noir" in browser.get(f"{path}?q={typed_apart}").words, path
+    assert browser.post(f"/jobs/{job.id}/delete/", name="cafe noir").status == 422
+    assert browser.post(f"/jobs/{job.id}/delete/", name=f"{typed_apart} noir").status == 200
+    assert Job.objects.get(id=job.id).deleted_at
 
 
 def test_a_name_is_counted_in_characters_by_the_database_too(api: Api) -> None:
@@ -233,6 +252,41 @@ def test_no_value_in_an_address_breaks_a_page(name: str, value: str, team: Team)
         asked = urlencode(dict.fromkeys(parameters, value))
         answer = client.get(f"{where}?{asked}&{asked}")
         assert answer.status_code < 500, (where, parameters, value)
+
+
+FORMS = [*(name for name in events.POSTS if name in events.FORMS), "job-star"]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_no_value_of_a_form_breaks_a_page(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """K152: NUL or nothing in each of its fields, and a way back that is none; of a long form in
+    some of them."""
+    monkeypatch.setattr(http, "prepare", unreachable)
+    job, run = events.staged(name)
+    client = Client(raise_request_exception=False)
+    client.force_login(make.admin(make.team()))
+    where = pages.address(name, job, run) + ("?page=jobs" if name == "view-new" else "")
+    given = events.FORMS.get(name, unasked)(job, run)
+    fields = {"next": "/", "team": job.team.slug, "note": "Looked."} | given
+    tried = list(fields) if WHOLE or len(fields) < 12 else ["name", *list(fields)[::5]]
+    changes = [{one: "\0"} for one in tried] + [{one: None} for one in tried]
+    for change in [*changes, {"next": "mon"}, {"next": "//evil.example/"}]:
+        sent = {one: value for one, value in (fields | change).items() if value is not None}
+        with transaction.atomic():
+            answer = client.post(where, sent)
+            transaction.set_rollback(True)
+        assert answer.status_code < 500, change
+        assert not answer.headers.get("Location", "").startswith(("mon", "//")), change
+
+
+def unasked(job: Job, run: Run) -> dict[str, Any]:
+    """A form of a button alone."""
+    return {}
+
+
+def unreachable(*_: Any, **__: Any) -> Any:
+    """In place of a target."""
+    raise NotSent("This is a test.")
 
 
 API_LISTS = ("jobs", "runs", "events", "upcoming", "review", "approvals", "calendars", "holds")

@@ -19,6 +19,7 @@ from jobs.roles import Act
 from runs.dashboard.finding import refused
 from runs.dashboard.live import polling
 from runs.decisions import NoteMissing, Stale
+from runs.forms import NoteForm
 from runs.models import Approval, Run
 from runs.page_door import listed, run_for
 from runs.review import approvals, bulk, claims, deciding, forms, probe, run_again
@@ -188,7 +189,11 @@ def answer(request: HttpRequest, approval_id: UUID) -> HttpResponse:
     approval = get_object_or_404(Approval, id=approval_id, team__in=teams)
     demand(request, approval.team_id, Act.OPERATE)
     run = run_for(request, approval.run_id, Act.OPERATE)
-    note, by = request.POST.get("note", "").strip()[:2000], person(request)
+    form, by = NoteForm(request.POST), person(request)
+    if not form.is_valid():
+        messages.error(request, f"{' '.join(map(str, form['note'].errors))} Nothing was done.")
+        return _back(request, run)
+    note = form.cleaned_data["note"]
     match request.POST.get("answer"):
         case "approve":
             said = "Approved, and recorded with both your names. It runs again."

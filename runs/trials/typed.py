@@ -13,6 +13,7 @@ from jobs.definitions import DefinitionError, Problem
 from jobs.job_fields import Typed
 from jobs.models import Job, Team
 from jobs.offer import offered
+from jobs.reading import Reader
 from jobs.targets import shapes as targets
 from jobs.targets.errors import TargetError
 from runs.trials import trial
@@ -27,9 +28,7 @@ def read(typed: Typed, team: Team, job: Job | None, id: UUID | None = None) -> A
     DefinitionError, NotHttp."""
     problems: list[Problem] = []
     shape = job_fields.shape_of(typed, problems)
-    name = " ".join(str(shape["name"]).split()) or (job.name if job else "")
-    if not name:
-        problems.append(Problem("name", "is required.", "Name the job first."))
+    name = _name(shape["name"], job, problems)
     target = _target(shape["target"], job, problems)
     if problems:
         raise DefinitionError(problems)
@@ -38,7 +37,7 @@ def read(typed: Typed, team: Team, job: Job | None, id: UUID | None = None) -> A
     return Asked(
         team=team,
         job=job,
-        name=name[:120],
+        name=name,
         idempotent=bool(shape.get("idempotent", False)),
         snapshot=_filled(target, typed, key),
         timeout=_number(shape.get("timeout"), _TIMEOUT) or 1,
@@ -46,6 +45,14 @@ def read(typed: Typed, team: Team, job: Job | None, id: UUID | None = None) -> A
         follow_redirects=min(_number(shape.get("follow_redirects"), 0), 3),
         id=id,
     )
+
+
+def _name(given: str, job: Job | None, problems: list[Problem]) -> str:
+    """The job's name by the rule for names; while none is typed that of the job as it is kept."""
+    reader = Reader()
+    name = reader.name(" ".join(given.split()) or (job.name if job else ""))
+    problems += reader.problems
+    return name
 
 
 def _target(given: Any, job: Job | None, problems: list[Problem]) -> dict[str, Any]:

@@ -173,6 +173,7 @@ def test_another_kind_of_body_and_of_answer_are_problems(api: Api) -> None:
     assert (untold.status_code, untold.headers["Content-Type"]) == (415, PROBLEM)
     page = client.get("/api/v1/jobs/", headers={"Accept": "text/html"})
     assert (page.status_code, page.headers["Content-Type"]) == (406, PROBLEM)
+    assert "Accept: application/json" in page.json()["detail"]
 
 
 def test_a_body_without_a_length_is_not_taken_for_none(api: Api) -> None:

@@ -39,8 +39,11 @@ def many(request: HttpRequest) -> HttpResponse:
     if "undo" in request.POST:
         return _undo(request)
     form = many_forms.FORMS[do](request.POST)
-    if not form.is_valid():
-        return _page(request, do, form, 422) if form.says_which else _unclear(request)
+    sound = form.is_valid()
+    if not form.says_which:
+        return _unclear(request)
+    if not sound:
+        return _page(request, do, form, 422)
     try:
         ids = _chosen(request, do, form)
         results = _done(request, do, form, ids)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -74,6 +74,8 @@ def demo_job(request: HttpRequest) -> HttpResponse:
 def _team(request: HttpRequest) -> Team:
     user_id = person(request).id
     if slug := request.POST.get("team", ""):
+        if "\0" in slug:  # which the database cannot even be asked for
+            raise Http404
         team: Team = get_object_or_404(Team.objects.where(user_id, Act.READ), slug=slug)
         demand(request, team.id, Act.EDIT)
         return team

@@ -6,10 +6,9 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from jobs.page_door import job_for, page, person
+from jobs.page_door import back_of, job_for, page, person
 from runs.dashboard.stars import stars
 
 
@@ -25,6 +24,5 @@ def job_star(request: HttpRequest, job_id: UUID) -> HttpResponse:
         stars.take(job, by=person(request))
     if getattr(request, "htmx", None):
         return render(request, "dashboard/_star.html", {"job": job, "starred": on})
-    back = request.POST.get("next", "")
-    known = url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure())
-    return redirect(back) if known else redirect("job", job.id)
+    back = back_of(request)
+    return redirect(back) if back else redirect("job", job.id)

@@ -12,11 +12,9 @@ from django.conf import settings
 from django.db import connection
 
 from jobs.task_registry import job_task
-from runs import watched
+from runs import standstill, watched
 from runs.channels import post
 from runs.channels.post import NotTaken
-
-PATIENCE = 60  # seconds that a moment, a run or a queue may be behind
 
 log = structlog.get_logger("onebeat.watchdog")
 
@@ -29,16 +27,6 @@ _UNSENT = """
 select count(*) from (
   select 1 from runs_run where state in ('CLAIMED', 'RETRYING')
      and send_at < clock_timestamp() - %(patience)s * interval '1 second' limit 1000) unsent
-"""
-# A long queue is not a dead one: it counts as long as some run of it was started of late.
-_UNWORKED = """
-select distinct w.queue from (
-  select queue from runs_run where state = 'ENQUEUED'
-     and sent_at < clock_timestamp() - %(patience)s * interval '1 second' limit 1000) w
- where w.queue not in (
-  select r.queue from (select run_id, started_at from runs_attempt order by id desc limit 200) a
-    join runs_run r on r.id = a.run_id
-   where a.started_at > clock_timestamp() - %(patience)s * interval '1 second')
 """
 
 
@@ -62,13 +50,11 @@ def watchdog() -> dict[str, str]:
 def unwell() -> list[str]:
     """What is not as it should be; empty: all is well. Raises the database's errors."""
     with connection.cursor() as cursor:
-        cursor.execute(_UNCLAIMED, {"patience": PATIENCE})
+        cursor.execute(_UNCLAIMED, {"patience": standstill.PATIENCE})
         (unclaimed,) = cursor.fetchone()
-        cursor.execute(_UNSENT, {"patience": PATIENCE})
+        cursor.execute(_UNSENT, {"patience": standstill.PATIENCE})
         (unsent,) = cursor.fetchone()
-        cursor.execute(_UNWORKED, {"patience": PATIENCE})
-        queues = [queue for (queue,) in cursor.fetchall()]
-    found = [f"no worker takes from queue {queue}" for queue in sorted(queues)]
+    found = [f"no worker takes from queue {queue}" for queue in standstill.unworked()]
     found += [f"{unclaimed} due moments lie unclaimed"] if unclaimed else []
     return found + ([f"{unsent} runs are not sent"] if unsent else [])
 

@@ -6,9 +6,10 @@ from datetime import timedelta
 
 from django import template
 
-from runs import at_rest, decisions, last_attempt
+from runs import at_rest, decisions, last_attempt, standstill
 from runs.decisions import DECIDED
 from runs.models import Decision, Run
+from runs.standstill import Standstill
 from runs.states import State
 
 register = template.Library()
@@ -76,6 +77,18 @@ def resting(user_id: int | None) -> dict[str, str]:
     none."""
     found = at_rest.counts(user_id, _MOST + 1)
     return {state.value: _up_to_most(count) for state, count in found.items()}
+
+
+@register.simple_tag
+def standing_still() -> Standstill | None:
+    """What of the installation stands still; None: nothing."""
+    return standstill.look()
+
+
+@register.filter
+def counts_tag(rest: dict[str, str], still: Standstill | None) -> str:
+    """Tells what the head and the rail of a page say from what they said."""
+    return "/".join((*rest.values(), still.tag if still else ""))
 
 
 def _up_to_most(count: int) -> str:

@@ -108,7 +108,9 @@ def _platform(person: User) -> None:
     person.is_staff = True
     person.save(update_fields=["is_staff"])
     now = clock.now()
-    Beat.objects.create(name="b", host="h", pid=1, tzdata="2026.1", started_at=now, seen_at=now)
+    # It is seen for as long as the pictures take: no page says that nothing is claimed.
+    seen = now + timedelta(hours=1)
+    Beat.objects.create(name="b", host="h", pid=1, tzdata="2026.1", started_at=now, seen_at=seen)
 
 
 def _settle(team: Team, by: User) -> Job:

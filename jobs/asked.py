@@ -81,6 +81,12 @@ def ids(data: Mapping[str, Any], field: str, most: int) -> list[UUID]:
         raise BadRequest(Problem(field, "holds what is no id.", hint)) from None
 
 
+def optional_id(data: Mapping[str, Any], field: str) -> UUID | None:
+    """An id; None where it is left out or null."""
+    given = data.get(field)
+    return None if given is None else ids({field: [given]}, field, 1)[0]
+
+
 def parameters(request: Request, known: Collection[str]) -> None:
     """Refuse query parameters that nobody reads: a filter misspelt would filter nothing."""
     _refuse_unknown(request.query_params, known)

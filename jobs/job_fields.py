@@ -7,7 +7,7 @@ The page checks nothing by itself: it writes the shape that every door writes an
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -161,6 +161,27 @@ def typed_of(definition: Definition) -> dict[str, str]:
         "calendar_rule": d.calendar_use.rule if d.calendar_use else "",
         **{name: _shown(getattr(d, name)) for name in (*NUMBERS, *WINDOW)},
     }
+
+
+_EMPTY: dict[str, object] = {"body": None, "args": [], "kwargs": {}}
+
+
+def changed_parts(
+    typed: Typed, names: Collection[str], problems: list[Problem]
+) -> dict[str, object]:
+    """These parts of a target as the API takes them: `url` is text, each other one JSON. What is
+    none is added to `problems`."""
+    return {
+        name: typed.get(name, "").strip()
+        if name == "url"
+        else _json(typed, name, f"target.{name}", _EMPTY[name], problems)
+        for name in names
+    }
+
+
+def json_text(value: object) -> str:
+    """A part of a target as its field shows it; empty for one that is not sent."""
+    return "" if value is None else _text(value)
 
 
 def _shown(value: object) -> str:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from jobs import editing, holds, reader
 from jobs.instants import canonical_instant
 from jobs.models import Job
-from jobs.page_door import job_for, page, person
+from jobs.page_door import acts, job_for, page, person
 from jobs.roles import Act
 from runs import by_hand, moments
 from runs import cancel as cancelling
@@ -83,6 +83,7 @@ def _run_now_page(
         "job": job,
         "hold": hold,
         "form": form,
+        "may_edit": Act.EDIT in acts(request, job.team_id),
         "active": runs.filter(state__in=ACTIVE).first(),
         "held": [(canonical_instant(at), at) for at in waiting],
         "offered": []

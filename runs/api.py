@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -13,11 +14,14 @@ from jobs import access, asked
 from jobs.api_door import Door
 from jobs.asked_once import once
 from jobs.definitions import Problem
+from jobs.models import Job
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
-from runs import api_shapes, by_hand, cancel
+from runs import api_shapes, by_hand, cancel, changed
+from runs.changed import Changes
 from runs.decide_door import address, conflict, deciding, run_of
 from runs.letters import replay
+from runs.models import Run
 from runs.review import approvals
 from runs.review import deciding as review
 from runs.review import shapes as review_shapes
@@ -38,12 +42,14 @@ class RunNowDoor(Door):
 
     @once
     def post(self, request: Request, job_id: UUID) -> Response:
-        """A run of the job by hand, 201: now, or that of the moment `for`. 409 where one is
-        active and the job has them in turn, the moment has a run, or a hold is on."""
+        """A run of the job by hand, 201: now, with `changes` or without, or that of the moment
+        `for`. 409 where one is active and the job has them in turn, the moment has a run, or a
+        hold is on."""
         job = access.job(request, job_id, Act.OPERATE)
-        moment = asked.instant(asked.members(request, ("for",)), "for")
+        data = asked.members(request, ("for", "changes", "like"))
+        moment, changes = asked.instant(data, "for"), _changes(request, job, data)
         try:
-            run = by_hand.run(job.id, moment, by=access.person(request))
+            run = by_hand.run(job.id, moment, by=access.person(request), changes=changes)
         except (by_hand.Busy, by_hand.HasRun) as found:
             raise conflict(request, found) from None
         except by_hand.Held as held:
@@ -53,6 +59,26 @@ class RunNowDoor(Door):
             raise BadRequest(Problem("for", wrong.problem, wrong.hint)) from None
         headers = {"Location": address(request, run)}
         return Response(api_shapes.of_run(run), status=201, headers=headers)
+
+
+def _changes(request: Request, job: Job, data: Mapping[str, Any]) -> Changes | None:
+    """What the run is to call otherwise than its job says, which wants an editor; None: nothing."""
+    given, like = data.get("changes"), asked.optional_id(data, "like")
+    if given is None:
+        if like is not None:
+            raise BadRequest(Problem("like", "goes with changes.", "Say what is to differ."))
+        return None
+    if data.get("for") is not None:
+        hint = "Leave one of the two out: a moment runs as the job was then."
+        raise BadRequest(Problem("changes", "cannot go together with for.", hint))
+    known = changed.PARTS[job.target["type"]]
+    if not isinstance(given, dict) or not given or not set(given) <= set(known):
+        hint = f"Give an object of {' and '.join(known)}, or of one of them."
+        raise BadRequest(Problem("changes", "is not what this job’s runs may change.", hint))
+    access.team(request, Act.EDIT)
+    if like is not None and not Run.objects.filter(id=like, job=job).exists():
+        raise BadRequest(Problem("like", "is no run of this job.", "Give the id of one."))
+    return Changes(given, like)
 
 
 class DecideDoor(Door):

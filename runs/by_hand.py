@@ -8,11 +8,12 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import clock, editing, events, holds
+from jobs import clock, editing, events, holds, moment_values
 from jobs.instants import canonical_instant
 from jobs.models import Hold, Job, User
-from runs import idempotency, insert, moments, passages, release, snapshots, subjects
+from runs import changed, idempotency, insert, moments, passages, release, snapshots, subjects
 from runs.birth import Birth
+from runs.changed import Changes
 from runs.holds import letting_go
 from runs.models import Run
 from runs.moments import There
@@ -49,18 +50,25 @@ class HasRun(Exception):
         super().__init__(said)
 
 
-def run(job_id: UUID, moment: datetime | None, *, by: User | None) -> Run:
-    """The run of this moment, or one of the job as it is now. Raises what those two raise."""
-    return run_now(job_id, by=by) if moment is None else run_for(job_id, moment, by=by)
+def run(
+    job_id: UUID, moment: datetime | None, *, by: User | None, changes: Changes | None = None
+) -> Run:
+    """The run of this moment, or one of the job as it is now, with changes where no moment is
+    given. Raises what those two raise."""
+    if moment is None:
+        return run_now(job_id, by=by, changes=changes)
+    return run_for(job_id, moment, by=by)
 
 
-def run_now(job_id: UUID, *, by: User | None) -> Run:
+def run_now(job_id: UUID, *, by: User | None, changes: Changes | None = None) -> Run:
     """A run of the job as it is now, with a key of its own: never that of a due moment, which
-    fires as if nothing had been asked. A paused job runs too: a person asked for it. Raises
-    editing.Gone, Held under a hold, and Busy for a serial job with an active run."""
+    fires as if nothing had been asked. `changes`: what it calls otherwise. A paused job runs too:
+    a person asked for it. Raises editing.Gone, Held under a hold, Busy for a serial job with an
+    active run, and TargetError for changes that cannot be called."""
     with transaction.atomic():
         job = _locked(job_id)
         _check_free(job)
+        said, differs = _change(job, changes) if changes else ("", None)
         now = clock.now()
         key = idempotency.key_by_hand(job.id)
         who = by.get_username() if by else ""
@@ -87,7 +95,8 @@ def run_now(job_id: UUID, *, by: User | None) -> Run:
             passed=passages.born(State.CLAIMED, now, who),
             send_at=now,
         )
-        events.record("run.by_hand", subjects.of_run(run, job), by=by)
+        subject = subjects.of_run(run, job)
+        events.record("run.by_hand", subject, by=by, reason=said, changes=differs)
     log.info("run.by_hand", run=str(run.id), job=str(job.id), by=who)
     return run
 
@@ -113,6 +122,15 @@ def run_for(job_id: UUID, moment: datetime, *, by: User | None) -> Run:
         events.record("run.by_hand", subjects.of_run(run, job), by=by)
     log.info("run.by_hand", run=str(run.id), job=str(job.id), moment=str(moment), by=who)
     return run
+
+
+def _change(job: Job, changes: Changes) -> tuple[str, events.Changes]:
+    """Have this run of the job, which is not saved, call what is wanted; for the record the words
+    and what differs."""
+    before = job.target
+    job.target = changed.target_of(job, changes)
+    job.templated = moment_values.used(job.target)
+    return changes.said, events.differences({"target": before}, {"target": job.target})
 
 
 def _check_free(job: Job) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from runs import action_views, views
+from runs import action_views, changed_views, views
 from runs.audits import views as audit_views
 from runs.backfills import views as backfill_views
 from runs.badges import public as public_badges
@@ -67,6 +67,7 @@ urlpatterns = [
     path("jobs/<uuid:job_id>/star/", star_views.job_star, name="job-star"),
     path("jobs/<uuid:job_id>/runs/", views.job_runs, name="job-runs"),
     path("jobs/<uuid:job_id>/run-now/", action_views.run_now, name="job-run-now"),
+    path("jobs/<uuid:job_id>/run-changed/", changed_views.run_changed, name="job-run-changed"),
     path("jobs/test/", trial_views.typed_test, name="job-test-typed"),
     path("jobs/<uuid:job_id>/test/", trial_views.job_test, name="job-test"),
     path("tests/<uuid:trial_id>/", trial_views.one, name="trial"),

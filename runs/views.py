@@ -86,7 +86,8 @@ def _run(request: HttpRequest, run: Run, form: NoteForm | None = None) -> dict[s
     may_act = bool(context["may_act"])
     context["facts"] = run_facts.of(run, attempts, clock.now(), may_act=may_act)
     context["near"] = kept.before_failure(run.job, attempts)
-    seen = [run, attempts, decisions, may_act, context["facts"].seen, context["near"]]
+    may = [may_act, context["may_edit"]]
+    seen = [run, attempts, decisions, may, context["facts"].seen, context["near"]]
     return polling.region(request, "run-live", context, seen=seen, run_id=run.id)
 
 
@@ -94,6 +95,7 @@ def review_context(request: HttpRequest, run: Run, form: NoteForm | None) -> dic
     """The run, what it calls, and what a person may say about it, with the evidence where it
     waits for a decision."""
     in_review = run.state == State.REVIEW
+    may = acts(request, run.job.team_id)
     return {
         "run": run,
         "job": run.job,
@@ -102,7 +104,8 @@ def review_context(request: HttpRequest, run: Run, form: NoteForm | None) -> dic
         "news": review_shown.news(request, run, beside=False) if in_review else None,
         "risk": run_again.RISK,
         "form": _form(run, form),
-        "may_act": Act.OPERATE in acts(request, run.job.team_id),
+        "may_act": Act.OPERATE in may,
+        "may_edit": Act.EDIT in may,
     }
 
 

@@ -195,6 +195,7 @@ FORMS: dict[str, Form] = {
     "calendar-new": lambda job, run: {"name": "other", "weekdays": ["mon"], "days_off": ""},
     "calendar-edit": lambda job, run: {"version": "1", "weekdays": ["tue"], "confirm": "1"},
     "job-run-now": lambda job, run: {"moment": "now"},
+    "job-run-changed": lambda job, run: {"url": job.target["url"], "confirmed": job.name},
     "job-backfill": lambda job, run: {
         "since": canonical_instant(job.created_at + timedelta(minutes=5)),
         "until": canonical_instant(job.created_at + timedelta(minutes=10)),

@@ -79,6 +79,7 @@ PAGES = {
     "calendar-delete": Rule(None, "editor"),
     "job-runs": Rule("viewer", None),
     "job-run-now": Rule("operator", "operator"),
+    "job-run-changed": Rule("editor", "editor"),
     "job-test": Rule("operator", "operator"),
     "job-test-typed": Rule(None, "editor"),
     "trial": Rule("viewer", "operator"),

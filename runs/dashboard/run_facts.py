@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from jobs.models import AuditEvent
 from runs import story
 from runs.ages import lasted
 from runs.dashboard import pictures
@@ -14,7 +15,7 @@ from runs.dashboard.job import activity
 from runs.dashboard.job.durations import Usual
 from runs.dashboard.pictures import Gantt, Span
 from runs.models import Attempt, Run
-from runs.states import TAKEN_BACK_FROM, State
+from runs.states import TAKEN_BACK_FROM, Origin, State
 
 MOST_SEEN = 99  # counted; beyond it the page says «more than»
 WIDTH, ROW = 720.0, 22.0
@@ -29,6 +30,7 @@ class RunFacts:
     gantt: Gantt | None
     took: Took | None
     asked_by: str
+    changes: AuditEvent | None
     not_offered: list[tuple[str, str]]
 
     @property
@@ -50,6 +52,7 @@ def of(run: Run, attempts: Sequence[Attempt], now: datetime, *, may_act: bool) -
         gantt(attempts, now),
         took(run, attempts),
         story.asker(run),
+        changes(run),
         not_offered(run, may_act=may_act),
     )
 
@@ -112,6 +115,14 @@ def took(run: Run, attempts: Sequence[Attempt]) -> Took | None:
     last = attempts[-1] if attempts else None
     length = lasted(last.started_at, last.ended_at) if last else None
     return None if length is None else Took(length.total_seconds(), activity.usual_of(run.job))
+
+
+def changes(run: Run) -> AuditEvent | None:
+    """The record of what a run by hand calls otherwise than its job; None: of none."""
+    if run.origin != Origin.HAND:
+        return None
+    rows = AuditEvent.objects.filter(run_id=run.id, verb="run.by_hand").exclude(reason="")
+    return rows.order_by("id").first()
 
 
 def not_offered(run: Run, *, may_act: bool) -> list[tuple[str, str]]:

@@ -14,6 +14,14 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+MEANS = {
+    Role.VIEWER: "reads everything of the team, secrets masked",
+    Role.OPERATOR: "also runs, pauses, holds, decides, replays and cancels",
+    Role.EDITOR: "also registers, edits and deletes jobs",
+    Role.ADMIN: "also looks after members, tokens and channels",
+}
+
+
 class Act(StrEnum):
     """What a door asks leave for."""
 

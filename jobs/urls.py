@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from jobs import foresight_views, settings_views, token_views, views
+from jobs import foresight_views, member_views, settings_views, token_views, views
 from jobs.calendars import views as calendar_views
 
 urlpatterns = [
@@ -18,6 +18,9 @@ urlpatterns = [
     path("settings/", settings_views.your_settings, name="settings"),
     path("settings/tokens/", token_views.all_tokens, name="tokens"),
     path("settings/tokens/<uuid:token_id>/revoke/", token_views.revoke, name="token-revoke"),
+    path("settings/members/", member_views.all_members, name="members"),
+    path("settings/members/<int:member_id>/role/", member_views.change, name="member-change"),
+    path("settings/members/<int:member_id>/remove/", member_views.remove, name="member-remove"),
     path("jobs/new/", views.job_new, name="job-new"),
     path("jobs/preview/", foresight_views.job_preview, name="job-preview"),
     path("jobs/preview/target/", foresight_views.job_filled, name="job-filled"),

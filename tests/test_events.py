@@ -178,6 +178,12 @@ def seen(run: Run) -> dict[str, Any]:
 
 FORMS: dict[str, Form] = {
     "settings": lambda job, run: {"timezone": "UTC", "theme": "dark", "density": "roomy"},
+    "members": lambda job, run: {
+        "team": job.team.slug,
+        "username": make.person("new").username,
+        "role": "editor",
+    },
+    "member-change": lambda job, run: {"role": "editor"},
     "tokens": lambda job, run: {"team": job.team.slug, "name": "pipeline"},
     "badges": lambda job, run: {"team": job.team.slug, "label": "Nightly"},
     "job-badge": lambda job, run: {"label": "Nightly"},

@@ -13,7 +13,7 @@ from jobs import holds, tokens
 from jobs import urls as jobs_urls
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
-from jobs.models import Hold, Job, MaintenanceWindow, Token, User
+from jobs.models import Hold, Job, MaintenanceWindow, Membership, Token, User
 from runs import urls as runs_urls
 from runs.models import Approval, Backfill, Channel, Marker, Replay, Run
 from runs.review import approvals
@@ -33,6 +33,9 @@ class Rule:
 
 PAGES = {
     "settings": Rule("viewer", "viewer"),
+    "members": Rule("viewer", "admin"),
+    "member-change": Rule(None, "admin"),
+    "member-remove": Rule(None, "admin"),
     "tokens": Rule("viewer", "admin"),
     "token-revoke": Rule(None, "admin"),  # of somebody else
     "badges": Rule("viewer", "editor"),
@@ -155,6 +158,7 @@ LISTS = {
     "holds-live",
     "review-many",
     "settings",
+    "members",
     "tokens",
     "badges",
     "home",
@@ -228,6 +232,12 @@ def token_of(job: Job) -> Token:
     return token
 
 
+def mate_of(job: Job) -> Membership:
+    """A member of the team of the job who asks for nothing themselves."""
+    found = Membership.objects.filter(team=job.team, user__username="mate").first()
+    return found or make.viewer(job.team, "mate").membership_set.get()
+
+
 def approval_of(run: Run) -> Approval:
     """What waits for a second person about this run."""
     if there := Approval.objects.filter(run=run).first():
@@ -250,6 +260,7 @@ PARTS: dict[str, Callable[[Job, Run], object]] = {
     ),
     "<uuid:approval_id>": lambda job, run: approval_of(run).id,
     "<uuid:trial_id>": lambda job, run: make.trial(job).id,
+    "<int:member_id>": lambda job, run: mate_of(job).pk,
     "<uuid:token_id>": lambda job, run: (Token.objects.first() or token_of(job)).id,
     "<uuid:view_id>": lambda job, run: make.view(job.team).id,
     "<uuid:badge_id>": lambda job, run: make.badge(job.team).id,

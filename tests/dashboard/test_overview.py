@@ -228,7 +228,7 @@ def test_the_machinery_by_what_the_database_knows(browser: Browser, team: Team) 
 def test_a_new_team_is_shown_its_first_steps(team: Team) -> None:
     browser = Browser(make.editor(team))
     page = browser.get("/")
-    assert "Begin here 0 of 4 done" in page.words
+    assert "Begin here 0 of 5 done" in page.words
     made = browser.post("/overview/demo/", team=team.slug)
     assert "demo-hello is there" in made.words
     again = browser.post("/overview/demo/", team=team.slug)
@@ -236,7 +236,7 @@ def test_a_new_team_is_shown_its_first_steps(team: Team) -> None:
     job = Job.objects.get(name=first_steps.DEMO)
     assert (job.team, job.max_runs, job.idempotent) == (team, 10, True)
     assert Due.objects.filter(job=job).exists()
-    assert "1 of 4 done" in browser.get("/").words
+    assert "1 of 5 done" in browser.get("/").words
 
 
 def test_only_an_editor_makes_a_demo_job(browser: Browser, team: Team) -> None:
@@ -251,9 +251,14 @@ def test_the_steps_go_once_all_are_done(team: Team) -> None:
     make.run(make.job(team), State.SUCCEEDED)
     make.channel(team, "dead")
     browser = Browser(admin)
-    assert "What is left to do 3 of 4 done" in browser.get("/").words
+    assert "What is left to do 3 of 5 done" in browser.get("/").words
+    make.viewer(team)
+    page = browser.get("/")
+    assert "What is left to do 4 of 5 done" in page.words and page.all(
+        "a", href="/settings/members/"
+    )
     make.token(team, admin)
-    assert "4 of 4" not in browser.get("/").words
+    assert "of 5 done" not in browser.get("/").words
     assert "Begin here" not in browser.get("/").words
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from jobs import clock, definitions, editing, offer
-from jobs.models import Job, Team, Token, User
+from jobs.models import Job, Membership, Team, Token, User
 from jobs.roles import Act
 from runs.models import Channel, Run
 
@@ -23,6 +23,7 @@ class Steps:
     job: bool
     run: bool
     channel: bool
+    members: bool
     token: bool
     editable: Team | None
     administered: Team | None
@@ -30,7 +31,7 @@ class Steps:
     @property
     def done(self) -> int:
         """How many."""
-        return sum((self.job, self.run, self.channel, self.token))
+        return sum((self.job, self.run, self.channel, self.members, self.token))
 
     @property
     def is_new(self) -> bool:
@@ -46,6 +47,7 @@ def of(user: User) -> Steps:
         job=Job.objects.filter(theirs, deleted_at=None).exists(),
         run=Run.objects.filter(job__team__in=teams).exists(),
         channel=Channel.objects.filter(theirs).exists(),
+        members=Membership.objects.filter(theirs).exclude(user=user).exists(),
         token=Token.objects.filter(theirs, user=user, revoked_at=None).exists(),
         editable=Team.objects.where(user.id, Act.EDIT).first(),
         administered=Team.objects.where(user.id, Act.ADMINISTER).first(),

@@ -39,6 +39,16 @@ def sealing_keys(keys: Sequence[str]) -> list[str]:
     return found
 
 
+def trace_url(text: str) -> str:
+    """ONEBEAT_TRACE_URL: an address with `{trace}` in it, or empty."""
+    if text and not (re.match(r"https?://[^/{}]+/", text) and text.count("{trace}") == 1):
+        raise ImproperlyConfigured(
+            f"ONEBEAT_TRACE_URL: {text[:80]!r} leads to no trace. Write an address with {{trace}}"
+            " in its path or query, as https://traces.example/trace/{trace}."
+        )
+    return text
+
+
 def egress(text: str) -> str:
     """ONEBEAT_EGRESS_ALLOW: a list that `AllowList` reads."""
     try:

@@ -16,6 +16,7 @@
 | ONEBEAT_SOFT_SHUTDOWN | seconds that runs have to end when their worker is told to | 20 |
 | ONEBEAT_RESTORED_AFTER | seconds without a beat that speak for a restored copy | 3 days |
 | ONEBEAT_URL | the address of this site, for links in messages | none |
+| ONEBEAT_TRACE_URL | where the trace of a run is looked at, with {trace} for its id | none |
 | EMAIL_URL | smtp+tls://user:password@host:587, smtps://, smtp:// or console: | no mail |
 | ONEBEAT_MAIL_FROM | whom mail comes from | onebeat@localhost |
 | ONEBEAT_WATCHDOG_URL, _EVERY | what is called while all is well; each so many seconds | none, 60 |
@@ -68,6 +69,7 @@ QUEUES = environment.queues(env.list("ONEBEAT_QUEUES", ["default"]))
 METRICS_OPEN = env.bool("ONEBEAT_METRICS_OPEN", False)  # without a token
 KEEP_RUNS_DAYS = env.int("ONEBEAT_KEEP_RUNS_DAYS", 90)
 URL = mail.address(env.str("ONEBEAT_URL", ""))
+TRACE_URL = environment.trace_url(env.str("ONEBEAT_TRACE_URL", ""))
 WATCHDOG_URL = mail.watchdog(env.str("ONEBEAT_WATCHDOG_URL", ""))
 WATCHDOG_EVERY = env.int("ONEBEAT_WATCHDOG_EVERY", 60, validate=validate.Range(min=1, max=3600))
 POLLS = env.int("ONEBEAT_POLLS", 600, validate=validate.Range(min=60))  # a minute, by one person

@@ -12,6 +12,8 @@ from datetime import datetime
 from threading import Event
 from typing import Any, TypeVar
 
+from jobs import traces
+
 Handler = Callable[..., object]
 _H = TypeVar("_H", bound=Callable[..., Any])
 
@@ -45,6 +47,11 @@ class RunContext:
     due_at: datetime | None
     attempt: int
     stopping: Event = field(default_factory=Event, repr=False, compare=False)
+
+    @property
+    def traceparent(self) -> str:
+        """The header by which what the handler calls joins the trace of the run."""
+        return traces.parent(self.run_id, self.attempt)
 
     @property
     def stop_asked(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jobs import traces
 from jobs.api_shapes import instant
 from runs.backfills import backfill
 from runs.backfills.span import Preview
@@ -45,6 +46,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "id": str(run.id),
         "job": str(run.job_id),
         "key": run.key,
+        "trace_id": traces.trace_id(run.id),
         "due_at": instant(run.due_at),
         "state": run.state,
         "effect": run.effect,

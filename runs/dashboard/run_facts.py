@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.conf import settings
+
+from jobs import traces
 from jobs.models import AuditEvent
 from runs import story
 from runs.ages import lasted
@@ -31,6 +34,7 @@ class RunFacts:
     took: Took | None
     asked_by: str
     changes: AuditEvent | None
+    trace: Trace
     not_offered: list[tuple[str, str]]
 
     @property
@@ -53,6 +57,7 @@ def of(run: Run, attempts: Sequence[Attempt], now: datetime, *, may_act: bool) -
         took(run, attempts),
         story.asker(run),
         changes(run),
+        trace(run),
         not_offered(run, may_act=may_act),
     )
 
@@ -123,6 +128,21 @@ def changes(run: Run) -> AuditEvent | None:
         return None
     rows = AuditEvent.objects.filter(run_id=run.id, verb="run.by_hand").exclude(reason="")
     return rows.order_by("id").first()
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The trace that the calls of a run belong to; `url` is empty where nobody said where traces
+    are looked at."""
+
+    id: str
+    url: str
+
+
+def trace(run: Run) -> Trace:
+    """That of this run."""
+    id = traces.trace_id(run.id)
+    return Trace(id, settings.TRACE_URL.replace("{trace}", id))
 
 
 def not_offered(run: Run, *, may_act: bool) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from standardwebhooks import Webhook
 
+from jobs import traces
 from jobs.instants import canonical_instant
 from jobs.json_values import json_text
 from jobs.targets.headers import is_secret_header, masked_headers
@@ -196,6 +197,8 @@ def _written(call: Call, now: datetime) -> tuple[dict[str, str], bytes | None]:
     body = _body(call.target.body, given.get(names.get("content-type", ""), ""))
     ours = {"Content-Type": "application/json"} if body is not None else {}
     ours["User-Agent"] = USER_AGENT
+    if call.run_id:
+        ours["traceparent"] = traces.parent(call.run_id, call.attempt)
     own = {name: value for name, value in ours.items() if name.lower() not in names}
     return {**own, **given, **_run_headers(call), **_signature(call, body, now)}, body
 

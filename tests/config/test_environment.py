@@ -26,6 +26,21 @@ def test_what_is_sound_is_read() -> None:
     assert environment.egress("127.0.0.1/32:9000,[fd00::]/8") == "127.0.0.1/32:9000,[fd00::]/8"
 
 
+def test_an_address_of_traces_has_a_place_for_one() -> None:
+    assert environment.trace_url("") == ""
+    sound = "https://traces.example/trace/{trace}?from=onebeat"
+    assert environment.trace_url(sound) == sound
+    for wrong in (
+        "traces",
+        "https://traces.example/",
+        "ftp://x/{trace}",
+        "https://{trace}/",
+        "{trace}",
+    ):
+        with pytest.raises(ImproperlyConfigured, match=r"^ONEBEAT_TRACE_URL: .* leads to no trace"):
+            environment.trace_url(wrong)
+
+
 @pytest.mark.parametrize(
     "names", [[], [""], ["default", ""], ["a b"], ["-x"], ["x" * 41], ["é"], ["a\nb"]]
 )

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta
 
 import pytest
-from django.conf import settings
+from django.conf import LazySettings, settings
 
 from jobs import clock
 from jobs.models import Job, Team, User
@@ -271,3 +271,15 @@ def test_what_a_person_decides_later_is_no_part_of_a_length(job: Job) -> None:
     assert [one.seconds for one in activity.of_job(job).lengths] == [2, 9]
     usual = activity.usual_of(job)
     assert usual is not None and usual.count == 1, "of those that succeeded"
+
+
+def test_the_page_leads_to_the_trace_where_traces_are_looked_at(
+    browser: Browser, job: Job, settings: LazySettings
+) -> None:
+    run = make.run(job)
+    trace = str(run.id).replace("-", "")
+    page = browser.get(f"/runs/{run.id}/")
+    assert trace in page.words and not page.all("a", rel="noopener noreferrer")
+    settings.TRACE_URL = "https://traces.example/trace/{trace}"
+    (link,) = browser.get(f"/runs/{run.id}/").all("a", rel="noopener noreferrer")
+    assert link.attrs["href"] == f"https://traces.example/trace/{trace}"

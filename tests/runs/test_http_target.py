@@ -61,6 +61,27 @@ def test_the_target_learns_which_run_and_which_attempt_it_is() -> None:
     assert json.loads(body) == {"a": 1}
 
 
+def test_the_attempts_of_a_run_are_spans_of_one_trace() -> None:
+    run = "01a22ed8-72dc-769b-af88-93db9641620d"
+    seen = []
+    for number in (1, 2, 2):
+        with Loopback() as target:
+            prepared(call_of(target, run_id=run, attempt=number)).perform()
+        seen.append(received(target)[0]["traceparent"].split("-"))
+    assert {(version, trace, flags) for version, trace, _, flags in seen} == {
+        ("00", run.replace("-", ""), "01")
+    }
+    first, second, again = (span for _, _, span, _ in seen)
+    assert first != second == again and len(first) == 16 and int(first, 16)
+
+
+def test_a_job_that_says_its_own_trace_is_left_its_own() -> None:
+    with Loopback() as target:
+        prepared(call_of(target, headers={"TraceParent": "00-1-2-01"})).perform()
+    sent = target.requests[0].lower().split(b"\r\n")
+    assert [line for line in sent if line.startswith(b"traceparent")] == [b"traceparent: 00-1-2-01"]
+
+
 def test_a_run_by_hand_has_no_moment() -> None:
     with Loopback() as target:
         prepared(call_of(target, due_at=None)).perform()

@@ -8,7 +8,7 @@ from runs.backfills import views as backfill_views
 from runs.badges import public as public_badges
 from runs.badges import views as badge_views
 from runs.channels import views as channel_views
-from runs.dashboard import export_views
+from runs.dashboard import api_page, export_views
 from runs.dashboard.events import views as event_views
 from runs.dashboard.lists import views as list_views
 from runs.dashboard.lists.exports import SHAPES
@@ -60,6 +60,7 @@ urlpatterns = [
     path("jobs/many/", many_views.many, name="jobs-many"),
     *_files("jobs", "jobs"),
     path("jobs/<uuid:job_id>/badge/", badge_views.job_badge, name="job-badge"),
+    path("settings/api/", api_page.api_page, name="api-page"),
     path("settings/badges/", badge_views.all_badges, name="badges"),
     path("settings/badges/<uuid:badge_id>/revoke/", badge_views.revoke, name="badge-revoke"),
     path("badges/<str:key>.svg", public_badges.svg, name="badge-svg"),

@@ -38,6 +38,7 @@ PAGES = {
     "member-remove": Rule(None, "admin"),
     "tokens": Rule("viewer", "admin"),
     "token-revoke": Rule(None, "admin"),  # of somebody else
+    "api-page": Rule("viewer", None),
     "badges": Rule("viewer", "editor"),
     "badge-revoke": Rule(None, "editor"),
     "job-badge": Rule("editor", "editor"),
@@ -158,6 +159,7 @@ LISTS = {
     "holds-live",
     "review-many",
     "settings",
+    "api-page",
     "members",
     "tokens",
     "badges",

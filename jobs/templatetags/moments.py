@@ -116,6 +116,18 @@ def in_words(job: Job) -> str:
 
 
 @register.filter
+def schedule_in_words(stored: list[dict[str, object]]) -> str:
+    """A stored schedule with all that it says; as it is stored where zone data have lost its
+    zone."""
+    try:
+        found = schedules.load(stored)
+    except ScheduleError:
+        return json.dumps(stored)
+    short = words.of_schedules(found)
+    return f"{short} ({words.spelled(found)})" if short else words.spelled(found)
+
+
+@register.filter
 def expression(job: Job) -> str:
     """The cron expressions of a job, as they were written."""
     found = [str(item["cron"]) for item in job.schedule if "cron" in item]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
-from shlex import quote
 from typing import Any
 
 from django import template
 from django.urls import reverse
 
+from jobs import api_shapes
 from jobs.instants import canonical_instant
 from jobs.models import Job
+from runs.dashboard import curl
 
 register = template.Library()
 
@@ -35,8 +35,17 @@ def curl_run_now(context: Any, job: Job, moment: datetime | None = None) -> str:
     """The command that runs the job now, or for a moment; the token stands in a variable of the
     shell."""
     address = context["request"].build_absolute_uri(reverse("api-job-run", args=[job.id]))
-    parts = ["curl -X POST", '-H "Authorization: Token $ONEBEAT_TOKEN"']
-    if moment is not None:
-        body = json.dumps({"for": canonical_instant(moment)})
-        parts += ["-H 'Content-Type: application/json'", f"-d {quote(body)}"]
-    return " ".join([*parts, quote(address)])
+    return curl.command("POST", address, moment and {"for": canonical_instant(moment)})
+
+
+@register.simple_tag(takes_context=True)
+def curl_register(context: Any, job: Job) -> str:
+    """The command that registers a job like this one; its secrets are masked, to be typed anew."""
+    address = context["request"].build_absolute_uri(reverse("api-jobs"))
+    shape = api_shapes.of_job(job)
+    told = (*api_shapes.TOLD, *_PASSING)
+    return curl.command("POST", address, {k: v for k, v in shape.items() if k not in told})
+
+
+# What says how the job stands, not what it is.
+_PASSING = ("paused", "paused_until", "paused_reason", "skip_next", "skip_reason")

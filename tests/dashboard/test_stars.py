@@ -36,6 +36,8 @@ def test_page_and_api_star_and_list_alike(
     assert names(browser, "/jobs/?starred=yes") == ["one", "other"]
     browser.post(f"/jobs/{other.id}/star/", on="no", next="/jobs/?starred=yes")
     assert names(browser, "/jobs/?starred=yes") == ["one"]
+    assert names(browser, "/jobs/?starred=no") == ["other"]
+    assert [job["name"] for job in api.get("jobs/?starred=no").body["results"]] == ["other"]
     assert [job["name"] for job in api.get("jobs/?starred=yes").body["results"]] == ["one"]
     assert api.get(f"jobs/{other.id}/star/").body == {"starred": False}
     assert api.call("DELETE", f"jobs/{one.id}/star/").status == 204

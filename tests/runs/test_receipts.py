@@ -157,6 +157,8 @@ def test_the_page_tells_the_story_and_gives_the_file(browser: Browser, run: Run)
     page = browser.get(f"/runs/{run.id}/receipt/")
     for told in (replica.name(), "worker@host", "It is in the ledger.", run.key, "version 1"):
         assert told in page.html
+    assert "counted from" in page.words
+    assert "&quot;every&quot;" not in page.html, "a person reads it"
     document = json.loads(browser.client.get(f"/runs/{run.id}/receipt.json").content)
     assert receipt_keys.is_genuine(document)
     assert f"/runs/{run.id}/receipt/" in browser.get(f"/runs/{run.id}/").html

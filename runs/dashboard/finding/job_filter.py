@@ -91,7 +91,9 @@ class JobFilter(filters.Filter):
     )
     tag = filters.TagsField("Tags")
     owner = filters.text("Owner")
-    starred = filters.one("Starred", "Every job", [("yes", "Those that I starred")])
+    starred = filters.one(
+        "Starred", "Every job", [("yes", "Those that I starred"), ("no", "The others")]
+    )
     sort = filters.one("Sorted by", None, list(ORDERS.items()))
 
     field_order = (
@@ -139,7 +141,8 @@ class JobFilter(filters.Filter):
         if said["owner"]:
             rows = rows.filter(owner__icontains=said["owner"])
         if said["starred"]:
-            rows = rows.filter(stars.is_starred(reader))
+            starred = stars.is_starred(reader)
+            rows = rows.filter(starred if said["starred"] == "yes" else ~starred)
         if said["idempotent"]:
             rows = rows.filter(idempotent=_SAFE[said["idempotent"]])
         if said["due_within"]:

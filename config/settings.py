@@ -185,7 +185,7 @@ WHITENOISE_USE_FINDERS = True  # nothing to collect before the first start
 
 # ── REST ─────────────────────────────────────────────────────────────────────────────────
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["jobs.tokens.TokenAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["jobs.tokens.tokens.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["jobs.problems.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

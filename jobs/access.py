@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from rest_framework.request import Request
 
 from jobs import deleted
-from jobs.definition_errors import Problem
+from jobs.definitions.errors import Problem
 from jobs.models import Job, Team, Token, User
 from jobs.problems import NoSuch
 from jobs.roles import Act, roles_that_may

@@ -16,7 +16,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from jobs import clock, editing, tokens
+from jobs import clock, editing
 from jobs.api_shapes import masked_target
 from jobs.editing import Gone, Pause, ReadOnly
 from jobs.models import (
@@ -38,6 +38,7 @@ from jobs.models import (
 from jobs.periodic_tasks import admin as periodic_task_admin
 from jobs.read_only_admin import PlainAdmin, ReadOnlyAdmin
 from jobs.recorded_admin import record_all, staff
+from jobs.tokens import tokens
 
 admin.site.site_header = admin.site.site_title = "Onebeat administration"
 

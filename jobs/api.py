@@ -1,4 +1,4 @@
-"""The API's doors to jobs. The rules are in jobs/editing.py and jobs/definitions.py."""
+"""The API's doors to jobs. The rules are in jobs/editing.py and jobs/definitions/definitions.py."""
 
 from __future__ import annotations
 
@@ -11,22 +11,12 @@ from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs import (
-    access,
-    api_shapes,
-    asked,
-    clock,
-    definitions,
-    editing,
-    foresight,
-    paging,
-    sealing,
-    signing,
-    stored,
-)
+from jobs import access, api_shapes, asked, clock, editing, paging, sealing, signing, stored
 from jobs.api_door import Door
 from jobs.asked_once import once
-from jobs.definitions import Definition, Problem
+from jobs.definitions import definitions
+from jobs.definitions.definitions import Definition, Problem
+from jobs.foresight import foresight
 from jobs.models import Job, JobVersion, Team
 from jobs.offer import offered
 from jobs.problems import BadRequest

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from jobs import schedules, stored
+from jobs import stored
 from jobs.models import Job, JobVersion
+from jobs.schedules import schedules
 from jobs.targets import shapes as targets
 
 # Told, and not to be changed by giving it back: a job that was read can be sent as it is.

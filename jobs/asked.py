@@ -9,9 +9,9 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
-from jobs.definitions import Problem
-from jobs.instants import parse_instant
+from jobs.definitions.definitions import Problem
 from jobs.problems import BadRequest
+from jobs.schedules.instants import parse_instant
 
 NOTE_LENGTH = 2_000
 

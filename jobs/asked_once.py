@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs import access, sealing
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.json_values import json_text
 from jobs.models import Asked
 from jobs.problems import BadRequest, Unprocessable

@@ -20,27 +20,19 @@ import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from jobs import (
-    clock,
-    definitions,
-    events,
-    local_times,
-    locking,
-    moment_values,
-    sealing,
-    signing,
-    stored,
-)
+from jobs import clock, events, locking, moment_values, sealing, signing, stored
 from jobs.calendars.days import Use
-from jobs.definitions import Definition
+from jobs.definitions import definitions
+from jobs.definitions.definitions import Definition
 from jobs.edit_errors import Changed as Changed
 from jobs.edit_errors import Gone as Gone
 from jobs.edit_errors import NameTaken as NameTaken
 from jobs.edit_errors import NothingDue as NothingDue
 from jobs.edit_errors import ReadOnly as ReadOnly
 from jobs.models import Calendar, Due, Job, JobVersion, Team, User
+from jobs.schedules import local_times
+from jobs.schedules.spread import delay_of
 from jobs.shards import shard_of
-from jobs.spread import delay_of
 from jobs.targets.errors import TargetError
 
 log = structlog.get_logger("onebeat.job")

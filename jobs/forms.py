@@ -8,12 +8,15 @@ from typing import Any
 from django import forms
 from django.utils.html import format_html
 
-from jobs import clock, definitions, job_fields, previews, schedules
-from jobs.definitions import Definition, DefinitionError, Problem
+from jobs import clock
+from jobs.definitions import definitions, job_fields
+from jobs.definitions.definitions import Definition, DefinitionError, Problem
+from jobs.foresight import previews
+from jobs.foresight.previews import Preview
 from jobs.form_fields import MOMENT, MONO, area, radio, select, text
 from jobs.models import Team
 from jobs.offer import offered
-from jobs.previews import Preview
+from jobs.schedules import schedules
 from jobs.targets import shapes as targets
 
 KINDS = (
@@ -38,7 +41,7 @@ _FOLDED = {
 }
 _USUAL = {"spread": "0", "completion": "answer", "deadline": "86400", "follow_redirects": "0"}
 _USUAL |= {"queue_limit": "100", "catch_up_limit": "100"}
-# What jobs/definitions.py fills in by whether a job is safe to repeat; a test holds them together.
+# What a definition is given by whether a job is safe to repeat; a test holds them together.
 _USUAL_IF_SAFE = {"overlap": "skip", "catch_up_policy": "last", "catch_up_window": "3600"}
 _USUAL_IF_NOT = {"overlap": "queue", "catch_up_policy": "ask", "catch_up_window": "86400"}
 

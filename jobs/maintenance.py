@@ -19,8 +19,8 @@ from django.db.models.functions import Now
 
 from jobs import clock, events, holds
 from jobs.holds import HoldError
-from jobs.instants import canonical_instant as instant
 from jobs.models import MaintenanceWindow, Team, User
+from jobs.schedules.instants import canonical_instant as instant
 
 EARLY = timedelta(seconds=5)
 FAR = timedelta(days=366)  # that a window may begin from now

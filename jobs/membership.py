@@ -10,10 +10,11 @@ import structlog
 from django.db import transaction
 from django.db.models import QuerySet
 
-from jobs import events, tokens
+from jobs import events
 from jobs.events import Subject
 from jobs.models import Membership, Team, Token, User
 from jobs.roles import Role
+from jobs.tokens import tokens
 
 MOST = 500  # that a page shows
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from jobs import task_registry
 from jobs.calendars import kept as kept_calendars
 from jobs.calendars.days import InForce, Use
-from jobs.definitions import Known
+from jobs.definitions.definitions import Known
 from jobs.models import Calendar
 from jobs.targets.addresses import AllowList
 

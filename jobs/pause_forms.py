@@ -7,9 +7,11 @@ from typing import Any
 
 from django import forms
 
-from jobs import clock, definitions, schedules, typed_numbers
+from jobs import clock, typed_numbers
+from jobs.definitions import definitions
 from jobs.editing import Pause
 from jobs.form_fields import MOMENT, text
+from jobs.schedules import schedules
 
 
 class PauseForm(forms.Form):

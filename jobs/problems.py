@@ -20,14 +20,14 @@ from rest_framework.response import Response
 
 from jobs import request_ids, strict_json
 from jobs.calendars import editing as calendar_editing
-from jobs.definitions import DefinitionError, Problem
+from jobs.definitions.definitions import DefinitionError, Problem
 from jobs.deleted import Deleted
 from jobs.editing import Changed, Gone, NameTaken, NothingDue, ReadOnly
 from jobs.holds import HeldAlready, HoldError, Over
-from jobs.instants import canonical_instant
 from jobs.json_values import MAX_BYTES
 from jobs.maintenance import NotPlanned
-from jobs.schedules import ScheduleError
+from jobs.schedules.instants import canonical_instant
+from jobs.schedules.schedules import ScheduleError
 from jobs.targets.shapes import TargetError
 
 log = structlog.get_logger("onebeat.api")

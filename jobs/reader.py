@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from jobs import zones
 from jobs.models import Preference, User
+from jobs.schedules import zones
 
 _COOKIE = "browser_zone"  # static/page.js writes it
 

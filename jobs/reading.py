@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from jobs import tag_words
-from jobs.definition_errors import Problem
-from jobs.instants import parse_instant
-from jobs.schedule_errors import ScheduleError, short
+from jobs.definitions import tag_words
+from jobs.definitions.errors import Problem
+from jobs.schedules.errors import ScheduleError, short
+from jobs.schedules.instants import parse_instant
 from jobs.targets import shapes as targets
 
 MOST_TAGS = 10  # of a job

@@ -12,10 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from jobs import events, reader, zones
+from jobs import events, reader
 from jobs.models import Preference, User
 from jobs.page_door import back_of, page, person
-from jobs.schedules import ScheduleError
+from jobs.schedules import zones
+from jobs.schedules.schedules import ScheduleError
 
 
 class SettingsForm(forms.ModelForm):  # type: ignore[type-arg]

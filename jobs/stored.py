@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from jobs import definitions, schedules
 from jobs.calendars import kept as kept_calendars
-from jobs.definitions import Definition
+from jobs.definitions import definitions
+from jobs.definitions.definitions import Definition
 from jobs.models import Job
-from jobs.outlook import outlook
-from jobs.plans import Plan
+from jobs.schedules import schedules
+from jobs.schedules.outlook import outlook
+from jobs.schedules.plans import Plan
 from jobs.targets import shapes as targets
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from jobs import waits
+from jobs.foresight import waits
 
 WEEK = 604_800  # seconds: no bound of a job's, only of what is drawn
 # The fields that take a length of time, which may be typed in units too.

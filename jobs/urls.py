@@ -3,8 +3,10 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from jobs import foresight_views, member_views, settings_views, token_views, views
+from jobs import member_views, settings_views, views
 from jobs.calendars import views as calendar_views
+from jobs.foresight import views as foresight_views
+from jobs.tokens import views as token_views
 
 urlpatterns = [
     path(

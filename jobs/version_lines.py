@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from jobs import schedules, words
+from jobs import words
+from jobs.schedules import schedules
 from jobs.targets.errors import MASK
 from jobs.targets.headers import SEALED
 

@@ -15,26 +15,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from jobs import (
-    clock,
-    editing,
-    foresight,
-    job_fields,
-    schedules,
-    signing,
-    stored,
-    typed_numbers,
-    zones,
-)
-from jobs.definitions import DefinitionError
-from jobs.foresight_views import SCHEDULE_FIELDS, changes_of, of_edit, pause_context
+from jobs import clock, editing, signing, stored, typed_numbers
+from jobs.definitions import job_fields
+from jobs.definitions.definitions import DefinitionError
+from jobs.foresight import foresight
+from jobs.foresight.previews import Preview
+from jobs.foresight.views import SCHEDULE_FIELDS, changes_of, of_edit, pause_context
 from jobs.forms import JobForm
 from jobs.models import Job, Team
 from jobs.page_door import acts, job_for, page, person
 from jobs.pause_forms import PauseForm, SkipForm
-from jobs.previews import Preview
 from jobs.reading import is_name
 from jobs.roles import Act
+from jobs.schedules import schedules, zones
 from jobs.targets import previews as target_previews
 from jobs.targets import shapes as targets
 from jobs.version_lines import Line, lines

@@ -11,9 +11,9 @@ from jobs.calendars.days import Rule
 from jobs.cron import grammar
 from jobs.cron.days import DateWord, DayRule, LastWorkingDay, NthWorkingDay
 from jobs.cron.grammar import Pattern
-from jobs.instants import canonical_instant
 from jobs.periodic_tasks.rows import NEVER
-from jobs.schedules import At, Cron, Every, Schedule
+from jobs.schedules.instants import canonical_instant
+from jobs.schedules.schedules import At, Cron, Every, Schedule
 
 DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = (

@@ -15,10 +15,10 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 
 from jobs import editing, holds, reader
-from jobs.instants import canonical_instant
 from jobs.models import Job
 from jobs.page_door import acts, job_for, page, person
 from jobs.roles import Act
+from jobs.schedules.instants import canonical_instant
 from runs import by_hand, moments
 from runs import cancel as cancelling
 from runs.decisions import NoteMissing, Stale

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from jobs import access, asked
 from jobs.api_door import Door
 from jobs.asked_once import once
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.models import Job
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act

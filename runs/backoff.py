@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from jobs import waits
+from jobs.foresight import waits
 
 DEFAULT = 10.0  # seconds, where the wait cannot be worked out
 SHORTEST_LATER = 1.0  # seconds until a target that said «later» is asked again

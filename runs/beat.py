@@ -17,8 +17,9 @@ from celery import beat
 from django.conf import settings
 from django.db import connection
 
-from jobs import clock, maintenance, zones
+from jobs import clock, maintenance
 from jobs.periodic_tasks import mirror
+from jobs.schedules import zones
 from runs import claim, enqueue, old_snapshots, rescue, self_pause, set_back, watched, zone_data
 from runs.backfills import backfill
 from runs.bounds import Bound

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import NamedTuple, Self
 from uuid import UUID
 
-from jobs.catch_up import Skipped
-from jobs.schedules import canonical_instant
+from jobs.schedules.catch_up import Skipped
+from jobs.schedules.schedules import canonical_instant
 from runs.models.run import new_id
 from runs.states import Origin, ReviewClass, State
 

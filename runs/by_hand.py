@@ -9,8 +9,8 @@ import structlog
 from django.db import connection, transaction
 
 from jobs import clock, editing, events, holds, moment_values
-from jobs.instants import canonical_instant
 from jobs.models import Hold, Job, User
+from jobs.schedules.instants import canonical_instant
 from runs import changed, idempotency, insert, moments, passages, release, snapshots, subjects
 from runs.birth import Birth
 from runs.changed import Changes

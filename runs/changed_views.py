@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods
 
 from jobs import editing, reader
-from jobs.definition_errors import Problem
+from jobs.definitions.errors import Problem
 from jobs.models import Job
 from jobs.page_door import job_for, page, person
 from jobs.roles import Act

@@ -18,10 +18,10 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import local_times, zones
 from jobs.calendars import kept as kept_calendars
-from jobs.catch_up import Fates, Policy, fates, under_hold
-from jobs.timeline import Timeline, Version
+from jobs.schedules import local_times, zones
+from jobs.schedules.catch_up import Fates, Policy, fates, under_hold
+from jobs.schedules.timeline import Timeline, Version
 from runs import allowance, claim_rows, insert, placing, snapshots
 from runs.birth import Birth
 from runs.channels import outbox

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 
 from jobs import access
 from jobs.api_shapes import instant
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
 from runs.by_hand import Busy, HasRun

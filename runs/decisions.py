@@ -13,8 +13,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from jobs import events
-from jobs.instants import canonical_instant
 from jobs.models import Hold, Job, User
+from jobs.schedules.instants import canonical_instant
 from runs import release, subjects, transitions
 from runs.models import Decision, Run
 from runs.states import State

@@ -9,11 +9,13 @@ from typing import Any
 
 from django.db import transaction
 
-from jobs import clock, definitions, editing, offer, tokens
+from jobs import clock, editing, offer
+from jobs.definitions import definitions
 from jobs.models import Job, JobVersion, Membership, Team, Token, User
 from jobs.models.team import PLATFORM
 from jobs.roles import Role
 from jobs.task_registry import current_run, job_task
+from jobs.tokens import tokens
 
 TEAM = "demo"
 _BEATS_ARE_UP = timedelta(seconds=15)  # after the seed, at the latest

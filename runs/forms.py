@@ -8,12 +8,12 @@ from typing import Any
 
 from django import forms
 
-from jobs import job_fields
-from jobs.definition_errors import Problem
+from jobs.definitions import job_fields
+from jobs.definitions.errors import Problem
 from jobs.form_fields import MONO, area, text
-from jobs.instants import parse_instant
 from jobs.models import Job
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import parse_instant
 from runs import changed
 
 NOW = "now"

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from jobs import tokens
+from jobs.tokens import tokens
 from runs import members, old_snapshots
 from runs.members import LIVE_FOR
 

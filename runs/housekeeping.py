@@ -24,7 +24,7 @@ from django_celery_beat.models import CrontabSchedule, PeriodicTask
 from jobs import asked_once, clock
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
-from jobs.definitions import DefinitionError
+from jobs.definitions.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion
 from jobs.periodic_tasks.rows import ANSWER
 from jobs.task_registry import job_task

@@ -13,7 +13,7 @@ from django.db.models.expressions import RawSQL
 
 from jobs import prepared
 from jobs.json_values import json_text
-from jobs.schedules import canonical_instant
+from jobs.schedules.schedules import canonical_instant
 from runs.models import IdempotencyKey
 
 # How long a key lives, from now: twice the longest time in which its run may be tried, waited for,

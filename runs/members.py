@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-from jobs import zones
+from jobs.schedules import zones
 from runs import replica, shards, zone_data
 
 LIVE_FOR = 5  # seconds since a beat was last seen

@@ -11,8 +11,8 @@ from django.db import connection
 from django.db.models import Q
 
 from jobs.calendars import kept as kept_calendars
-from jobs.schedule_errors import ScheduleError
-from jobs.timeline import Timeline, Version
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.timeline import Timeline, Version
 from runs import claim_rows
 from runs.arrays import array
 from runs.models import Run

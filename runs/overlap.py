@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from jobs.instants import canonical_instant
+from jobs.schedules.instants import canonical_instant
 from runs.states import ReviewClass, State
 
 

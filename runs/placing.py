@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 
-from jobs.catch_up import GRACE
+from jobs.schedules.catch_up import GRACE
 from runs import overlap, standing, transitions
 from runs.birth import Birth
 from runs.overlap import Fire, Replace, Rule, Situation, Skip, Standing, Wait

@@ -18,8 +18,8 @@ import structlog
 from django.db import connection, transaction
 
 from jobs import clock, holds, locking
-from jobs.catch_up import Policy
 from jobs.models import Hold, Job
+from jobs.schedules.catch_up import Policy
 from runs import overlap, standing, transitions
 from runs.models import Run
 from runs.overlap import Rule, Situation, Standing, Wait

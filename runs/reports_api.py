@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from jobs import asked
 from jobs.api_door import Door
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.problems import BadRequest, Conflict, NoSuch
 from runs import reports
 from runs.reports import NoSuchReport, NotAwaited, Report

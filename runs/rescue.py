@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from jobs import clock
-from jobs.instants import canonical_instant
+from jobs.schedules.instants import canonical_instant
 from runs import release, settle
 from runs.channels import outbox
 from runs.channels.messages import Kind

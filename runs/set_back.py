@@ -16,7 +16,7 @@ import structlog
 from django.db import connection, transaction
 
 from jobs.calendars import kept as kept_calendars
-from jobs.schedules import ScheduleError
+from jobs.schedules.schedules import ScheduleError
 from runs import claim_rows
 
 BATCH = 500

@@ -15,11 +15,13 @@ from uuid import UUID
 import structlog
 from django.db import connection
 
-from jobs import definitions, local_times, moment_values
+from jobs import moment_values
 from jobs.calendars import kept as kept_calendars
+from jobs.definitions import definitions
 from jobs.models import Job
 from jobs.moment_values import Values
-from jobs.schedules import ScheduleError
+from jobs.schedules import local_times
+from jobs.schedules.schedules import ScheduleError
 from runs.arrays import array
 from runs.birth import Birth
 from runs.idempotency import key_of_moment

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jobs.events import Subject
-from jobs.instants import canonical_instant
 from jobs.models import Job
+from jobs.schedules.instants import canonical_instant
 from runs.models import Backfill, Badge, Channel, Marker, Replay, Run, SavedView, Trial
 
 

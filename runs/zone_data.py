@@ -19,10 +19,10 @@ from uuid import UUID
 import structlog
 from django.db import connection, transaction
 
-from jobs import local_times, new_zone_data, zones
 from jobs.calendars import kept as kept_calendars
-from jobs.new_zone_data import Fired
-from jobs.schedules import ScheduleError, canonical_instant
+from jobs.schedules import local_times, new_zone_data, zones
+from jobs.schedules.new_zone_data import Fired
+from jobs.schedules.schedules import ScheduleError, canonical_instant
 from runs.arrays import array
 
 BATCH = 500

@@ -6,11 +6,13 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from jobs import clock, definitions, editing, maintenance, tokens
-from jobs.definitions import Definition
+from jobs import clock, editing, maintenance
+from jobs.definitions import definitions
+from jobs.definitions.definitions import Definition
 from jobs.models import Job, MaintenanceWindow, Membership, Team, User
 from jobs.offer import offered
 from jobs.roles import Role
+from jobs.tokens import tokens
 from runs import error_groups, idempotency
 from runs.badges import badge as badges
 from runs.channels import editing as channels

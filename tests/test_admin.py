@@ -17,10 +17,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
-from jobs import editing, holds, maintenance, tokens
+from jobs import editing, holds, maintenance
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.models import Asked, Due, Job, Membership, Preference, Team, Token, User
+from jobs.tokens import tokens
 from runs.models import (
     Approval,
     Attempt,

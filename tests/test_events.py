@@ -16,10 +16,10 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from jobs import clock, editing, events, sign_ins
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
-from jobs.instants import canonical_instant
 from jobs.models import AuditEvent, Job, Membership, Team, User
 from jobs.recorded_admin import RecordedAdmin
 from jobs.roles import Role
+from jobs.schedules.instants import canonical_instant
 from runs import decisions
 from runs.dashboard.events.words import VERBS
 from runs.models import Replay, Run

@@ -9,11 +9,12 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern
 
-from jobs import holds, tokens
+from jobs import holds
 from jobs import urls as jobs_urls
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.models import Hold, Job, MaintenanceWindow, Membership, Token, User
+from jobs.tokens import tokens
 from runs import urls as runs_urls
 from runs.models import Approval, Backfill, Channel, Marker, Replay, Run
 from runs.review import approvals

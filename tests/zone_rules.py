@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from jobs import local_times, schedules, zones
+from jobs.schedules import local_times, schedules, zones
 
 PLACE = "Asia/Beirut"  # where the rules were changed twice in two days, in 2023
 Rules = Sequence[tuple[datetime, int]]  # from this instant on, so many minutes ahead of UTC

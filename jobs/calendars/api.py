@@ -16,7 +16,7 @@ from jobs.api_shapes import instant
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing, effects
 from jobs.calendars.editing import Editor
-from jobs.definitions import DefinitionError, Problem
+from jobs.definitions.definitions import DefinitionError, Problem
 from jobs.models import Calendar, CalendarVersion, Team
 from jobs.problems import BadRequest, LongJSONParser
 from jobs.roles import Act

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from jobs import zones
 from jobs.cron.clock_changes import WallClock
 from jobs.cron.days import LastWorkingDay, NthWorkingDay
 from jobs.cron.grammar import Pattern
 from jobs.cron.pattern_days import days_in
-from jobs.plans import Plan
-from jobs.schedules import Cron, Schedule
+from jobs.schedules import zones
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import Cron, Schedule
 
 LISTED = 50  # changes of one job
 _MONTHS = 12

@@ -15,9 +15,9 @@ from typing import Any
 from jobs.calendars import days as calendars
 from jobs.calendars import ical, public_holidays
 from jobs.calendars.days import LONGEST_BREAK, WEEKDAY_NAMES
-from jobs.definition_errors import DefinitionError, Problem
+from jobs.definitions.errors import DefinitionError, Problem
 from jobs.json_values import check_text
-from jobs.schedule_errors import short
+from jobs.schedules.errors import short
 from jobs.targets.errors import TargetError
 
 NAME_LENGTH = 60

@@ -9,14 +9,15 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
-from jobs import clock, schedules, stored
+from jobs import clock, stored
 from jobs.calendars import changes as calendar_changes
 from jobs.calendars import content as calendar_content
 from jobs.calendars import kept
 from jobs.calendars.changes import Change, Changes
 from jobs.calendars.content import Content, Expanded
 from jobs.models import CalendarVersion, Job, Team
-from jobs.schedules import ScheduleError
+from jobs.schedules import schedules
+from jobs.schedules.schedules import ScheduleError
 
 LISTED = 200  # jobs that are named; more are counted
 

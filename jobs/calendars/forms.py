@@ -14,8 +14,8 @@ from jobs.calendars import content as calendar_content
 from jobs.calendars import ical, public_holidays
 from jobs.calendars.content import Content
 from jobs.calendars.days import WEEKDAY_NAMES
-from jobs.definitions import DefinitionError, Problem
-from jobs.previews import said
+from jobs.definitions.definitions import DefinitionError, Problem
+from jobs.foresight.previews import said
 
 _LINE = re.compile(r"\s*(\S+)(?:\s+(.*\S))?\s*")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

@@ -15,8 +15,8 @@ from django.db import connection
 from django.db.backends.signals import connection_created
 
 from jobs.calendars.days import WEEKDAY_NAMES, Calendar, Use
-from jobs.plans import Plan
-from jobs.schedules import ScheduleError
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import ScheduleError
 
 _MOST_KEPT = 500
 _kept: dict[tuple[str, int], Calendar] = {}

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 
 from jobs.calendars.days import LONGEST_BREAK, Calendar
-from jobs.clock_notes import local
 from jobs.cron.clock_changes import WallClock
 from jobs.cron.grammar import Pattern
 from jobs.cron.pattern_days import comes_on, named_in
-from jobs.schedule_values import Cron, Schedule
+from jobs.schedules.clock_notes import local
+from jobs.schedules.values import Cron, Schedule
 
 _DAY = timedelta(days=1)
 _TICK = timedelta.resolution

@@ -20,7 +20,7 @@ from jobs.calendars.api import calendars
 from jobs.calendars.days import Calendar
 from jobs.calendars.editing import Editor
 from jobs.calendars.forms import CalendarForm, typed_of
-from jobs.definitions import DefinitionError
+from jobs.definitions.definitions import DefinitionError
 from jobs.models import CalendarVersion, Job, Team
 from jobs.page_door import fragment, page, person
 from jobs.roles import Act

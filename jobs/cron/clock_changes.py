@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from jobs import zones
 from jobs.cron import grammar
 from jobs.cron.grammar import Pattern
 from jobs.cron.wall_clock import count_matches, next_match
-from jobs.schedule_values import Cron
-from jobs.zones import Segment
+from jobs.schedules import zones
+from jobs.schedules.values import Cron
+from jobs.schedules.zones import Segment
 
 _TICK = timedelta.resolution
 # A job may lose a match to a gap, and the next one too. One that loses this many in a row has its

@@ -28,7 +28,7 @@ from jobs.cron.days import (
     NthWorkingDay,
     WeekdayWord,
 )
-from jobs.schedule_errors import REQUIRED, ScheduleError, short
+from jobs.schedules.errors import REQUIRED, ScheduleError, short
 
 MAX_LENGTH = 255
 MACROS: Mapping[str, str] = {

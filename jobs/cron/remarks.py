@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from itertools import islice
 
-from jobs import zones
 from jobs.cron import grammar
 from jobs.cron.days import DayRule, NearestWorkday, NthWeekday, matching_days, shape_of
 from jobs.cron.grammar import Pattern
-from jobs.schedule_values import Cron
+from jobs.schedules import zones
+from jobs.schedules.values import Cron
 from jobs.words import DAYS, MONTHS, joined, ordinal
 
 _STEP = re.compile(r"(\*|[0-9]+)/(?P<step>[0-9]+)", re.ASCII)

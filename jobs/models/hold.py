@@ -7,9 +7,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from jobs.instants import canonical_instant
 from jobs.models.team import Team
 from jobs.roles import Act
+from jobs.schedules.instants import canonical_instant
 
 BY_POLICY, FIRE, DROP = "policy", "fire", "drop"
 CHOICES = (BY_POLICY, FIRE, DROP)

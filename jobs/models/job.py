@@ -9,11 +9,11 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from jobs.calendars.days import RULES, Use
-from jobs.definition_values import COMPLETIONS, DAY
-from jobs.definitions import POLICIES
+from jobs.definitions.definitions import POLICIES
+from jobs.definitions.overlaps import OVERLAPS
+from jobs.definitions.values import COMPLETIONS, DAY
 from jobs.models.calendar import Calendar
 from jobs.models.team import Team
-from jobs.overlaps import OVERLAPS
 from jobs.roles import Act
 
 TAKES_TURNS = "(j.overlap <> 'allow' or j.block_on_review)"  # of a job `j`, in SQL
@@ -77,7 +77,7 @@ class Job(models.Model):
     paused = models.BooleanField(default=False)
     paused_until = models.DateTimeField(null=True, blank=True)
     paused_reason = models.TextField(blank=True, default="")
-    # What its runs in review go by (jobs/probes.py); seconds from when one came there.
+    # What its runs in review go by (jobs/definitions/probes.py); seconds from when one came there.
     probe = models.JSONField(null=True, blank=True)
     decide_by = models.PositiveIntegerField(null=True, blank=True)
     pause_after_reviews = models.PositiveIntegerField(null=True, blank=True)

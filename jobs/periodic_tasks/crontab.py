@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from jobs.cron import grammar
 from jobs.cron.grammar import DATE, HOUR, MINUTE, MONTH, WEEKDAY, Field
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules.errors import ScheduleError
 
 
 class Crontab(NamedTuple):

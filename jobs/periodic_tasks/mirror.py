@@ -17,8 +17,9 @@ import structlog
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from jobs import clock, definitions, editing, schedules, stored, task_registry
-from jobs.definitions import Definition
+from jobs import clock, editing, stored, task_registry
+from jobs.definitions import definitions
+from jobs.definitions.definitions import Definition
 from jobs.editing import NameTaken
 from jobs.models import Job, Team
 from jobs.models.team import PLATFORM
@@ -26,7 +27,8 @@ from jobs.periodic_tasks import rows as beat_rows
 from jobs.periodic_tasks import tables
 from jobs.periodic_tasks.rows import Kept, Offer, Row
 from jobs.periodic_tasks.tables import Mark
-from jobs.schedules import At
+from jobs.schedules import schedules
+from jobs.schedules.schedules import At
 
 FULL_LOOK_EVERY = 60.0  # seconds: a bulk update leaves no mark of a change
 _BUDGET = 1.0  # seconds of a tick; what is left comes with the next call

@@ -27,12 +27,20 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from jobs import definitions, schedules
-from jobs.definitions import DAY, NAME_LENGTH, TEXT_LENGTH, Definition, DefinitionError, Problem
+from jobs.definitions import definitions
+from jobs.definitions.definitions import (
+    DAY,
+    NAME_LENGTH,
+    TEXT_LENGTH,
+    Definition,
+    DefinitionError,
+    Problem,
+)
 from jobs.periodic_tasks import crontab as celery_crontab
 from jobs.periodic_tasks.crontab import Crontab
-from jobs.plans import Plan
-from jobs.schedules import At, Every, Schedule, ScheduleError, canonical_instant
+from jobs.schedules import schedules
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import At, Every, Schedule, ScheduleError, canonical_instant
 from jobs.targets.shapes import TaskTarget
 
 ANSWER = "onebeat_idempotent"

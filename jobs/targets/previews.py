@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from jobs import job_fields, local_times, moment_values
-from jobs.definitions import Problem
-from jobs.instants import canonical_instant
-from jobs.job_fields import Typed
-from jobs.previews import Preview
+from jobs import moment_values
+from jobs.definitions import job_fields
+from jobs.definitions.definitions import Problem
+from jobs.definitions.job_fields import Typed
+from jobs.foresight.previews import Preview
+from jobs.schedules import local_times
+from jobs.schedules.instants import canonical_instant
 from jobs.targets import shapes
 from jobs.targets.errors import TargetError
 

@@ -11,9 +11,11 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from jobs import instants, neighbours, schedules, words, zones
+from jobs import words
+from jobs.foresight import neighbours
 from jobs.models import Job
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules import instants, schedules, zones
+from jobs.schedules.errors import ScheduleError
 
 register = template.Library()
 

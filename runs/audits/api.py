@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from jobs import access, asked, clock, paging
 from jobs.api_door import Door
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.problems import BadRequest
 from jobs.roles import Act
 from runs.audits import audit, kept

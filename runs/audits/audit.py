@@ -22,7 +22,7 @@ from django.db.models import Q
 
 from jobs import clock
 from jobs.models import Job
-from jobs.schedules import canonical_instant
+from jobs.schedules.schedules import canonical_instant
 from runs.audits import rows as audit_rows
 from runs.audits.rows import Counts, Fired, Line, Skipped, Window
 from runs.audits.zones import Displaced

@@ -14,9 +14,9 @@ from django.db import connection
 
 from jobs.calendars import kept as kept_calendars
 from jobs.calendars.days import use_of
-from jobs.plans import Plan
-from jobs.schedules import ScheduleError
-from jobs.timeline import Timeline, Version
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import ScheduleError
+from jobs.schedules.timeline import Timeline, Version
 from runs import ages
 
 _BORN_MARGIN = timedelta(days=1)  # of the hosts' clocks, by which ids are made

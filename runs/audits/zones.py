@@ -15,9 +15,9 @@ from uuid import UUID
 
 from django.db import connection
 
-from jobs import local_times
-from jobs.schedules import Cron
-from jobs.timeline import Timeline
+from jobs.schedules import local_times
+from jobs.schedules.schedules import Cron
+from jobs.schedules.timeline import Timeline
 from runs.audits.rows import Window
 
 _REACH = timedelta(days=1)  # how far rules have moved at most

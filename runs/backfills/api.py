@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from jobs import access, asked, paging
 from jobs.api_door import Door
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
 from runs import api_shapes

@@ -20,7 +20,7 @@ from django.db.models.functions import Now
 
 from jobs import clock, editing, events, holds
 from jobs.models import Due, Job, User
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules.errors import ScheduleError
 from runs import insert, moments, overlap, release, snapshots, standing, subjects, transitions
 from runs.backfills.span import Range, preview
 from runs.birth import Birth

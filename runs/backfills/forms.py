@@ -8,11 +8,11 @@ from typing import Any
 
 from django import forms
 
-from jobs import local_instants
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.form_fields import MOMENT
 from jobs.models import Job
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules import local_instants
+from jobs.schedules.errors import ScheduleError
 from jobs.templatetags.moments import zone_of
 from runs.backfills.span import Range
 from runs.models.backfill import MOST_ACTIVE

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from jobs import clock
-from jobs.definitions import DefinitionError, Problem
-from jobs.instants import canonical_instant
+from jobs.definitions.definitions import DefinitionError, Problem
 from jobs.models import Job
+from jobs.schedules.instants import canonical_instant
 from runs import moments
 from runs.moments import TICK, There
 

@@ -11,11 +11,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from jobs import editing
-from jobs.definitions import DefinitionError
+from jobs.definitions.definitions import DefinitionError
 from jobs.models import Job
 from jobs.page_door import acts, demand, job_for, page, person
 from jobs.roles import Act
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules.errors import ScheduleError
 from runs.backfills import backfill, span
 from runs.backfills.forms import BackfillForm
 from runs.dashboard.live import polling

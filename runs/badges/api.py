@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from jobs import access, asked, paging
 from jobs.api_door import Door
 from jobs.api_shapes import instant
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.models import Job
 from jobs.problems import BadRequest
 from jobs.roles import Act

@@ -22,11 +22,12 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from jobs import clock, events, tag_words
-from jobs.definitions import DefinitionError, Problem
+from jobs import clock, events
+from jobs.definitions import tag_words
+from jobs.definitions.definitions import DefinitionError, Problem
 from jobs.models import Job, Team, User
 from jobs.reading import unprintable
-from jobs.tokens import digest
+from jobs.tokens.tokens import digest
 from runs import subjects
 from runs.arrays import array
 from runs.dashboard.stances import job_stances

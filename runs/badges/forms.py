@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from jobs.definitions import DefinitionError
+from jobs.definitions.definitions import DefinitionError
+from jobs.definitions.tag_words import LENGTH
 from jobs.models import Job, Team
-from jobs.tag_words import LENGTH
 from jobs.team_form import TeamForm
 from runs.badges import badge
 from runs.badges.badge import LONGEST, Content

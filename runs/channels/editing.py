@@ -14,7 +14,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 
 from jobs import clock, events, signing
-from jobs.definitions import DefinitionError, Problem
+from jobs.definitions.definitions import DefinitionError, Problem
 from jobs.models import Team, User
 from jobs.targets.addresses import AllowList
 from jobs.targets.errors import TargetError

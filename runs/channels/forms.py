@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from jobs.definitions import DefinitionError
+from jobs.definitions.definitions import DefinitionError
 from jobs.models import Team
 from runs.channels import editing
 from runs.channels.editing import Wanted

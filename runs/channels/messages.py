@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from jobs.instants import canonical_instant
+from jobs.schedules.instants import canonical_instant
 
 MOST_LINES = 50  # messages that one mail spells out
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from jobs.instants import parse_instant
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import parse_instant
 
 _INSTANT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z"
 _ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

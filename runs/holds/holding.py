@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from jobs import catch_up
 from jobs.models import Hold
+from jobs.schedules import catch_up
 from runs import transitions
 from runs.arrays import array
 from runs.birth import Birth, UnderHold

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from jobs.catch_up import Listed, Policy, fates
+from jobs.schedules.catch_up import Listed, Policy, fates
 
 DROPPED = "dropped when the hold ended"
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from django import forms
 
-from jobs import clock, local_instants, maintenance, zones
+from jobs import clock, maintenance
 from jobs.form_fields import MONO, text
 from jobs.holds import HoldError
-from jobs.instants import canonical_instant
 from jobs.models import MaintenanceWindow
 from jobs.pause_forms import after
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules import local_instants, zones
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import canonical_instant
 from runs.holds.forms import WHOLE, HoldForm
 
 

@@ -19,7 +19,7 @@ from jobs import access, asked, clock, paging
 from jobs.api_door import Door
 from jobs.api_shapes import instant
 from jobs.asked_once import once
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.problems import BadRequest, Conflict
 from jobs.roles import Act
 from runs import api_shapes

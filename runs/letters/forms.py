@@ -10,8 +10,8 @@ from django import forms
 from django.db.models import Q, QuerySet
 
 from jobs.form_fields import SearchField
-from jobs.instants import canonical_instant, parse_instant
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import canonical_instant, parse_instant
 from runs.letters.groups import MOST, Choice, Preview
 from runs.models import Run
 from runs.models.replay import MOST_PER_MINUTE

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from jobs import tag_words
-from jobs.definition_errors import DefinitionError, Problem
-from jobs.instants import canonical_instant, parse_instant
+from jobs.definitions import tag_words
+from jobs.definitions.errors import DefinitionError, Problem
 from jobs.reading import unprintable
-from jobs.schedule_errors import ScheduleError, short
+from jobs.schedules.errors import ScheduleError, short
+from jobs.schedules.instants import canonical_instant, parse_instant
 
 TEXT, URL, KEY = 200, 500, 200  # characters
 EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)  # each zone can still tell its date

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django import forms
 
 from jobs import clock
-from jobs.definition_errors import DefinitionError
+from jobs.definitions.errors import DefinitionError
 from jobs.models import Team
 from jobs.team_form import TeamForm
 from runs.dashboard.finding.filters import InstantField

@@ -7,9 +7,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from jobs.definitions.tag_words import LENGTH
 from jobs.models import Job, Team
 from jobs.roles import Act
-from jobs.tag_words import LENGTH
 
 
 class BadgeQuerySet(models.QuerySet["Badge"]):

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.lookups import GreaterThan
 
-from jobs.definition_values import DAY
+from jobs.definitions.values import DAY
 from jobs.models import Hold, Job, Team
 from jobs.roles import Act
 from runs.states import FINAL, Origin, ReviewClass, State

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from jobs import events
-from jobs.instants import canonical_instant
 from jobs.models import User
+from jobs.schedules.instants import canonical_instant
 from runs import subjects
 from runs.decisions import Stale
 from runs.models import ReviewClaim, Run

@@ -10,8 +10,8 @@ from urllib.parse import quote
 from django.conf import settings
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Job
+from jobs.schedules.instants import canonical_instant
 from runs import decisions
 from runs.decisions import Move, Plan
 from runs.models import Attempt, ProbeAnswer, Run

@@ -10,10 +10,10 @@ from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 
 from jobs import clock
-from jobs.instants import canonical_instant, parse_instant
 from jobs.page_door import acts, person
 from jobs.roles import Act
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import canonical_instant, parse_instant
 from runs import decisions
 from runs.dashboard.live import polling
 from runs.models import Run

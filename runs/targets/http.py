@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from standardwebhooks import Webhook
 
 from jobs import traces
-from jobs.instants import canonical_instant
 from jobs.json_values import json_text
+from jobs.schedules.instants import canonical_instant
 from jobs.targets.headers import is_secret_header, masked_headers
 from jobs.targets.shapes import HttpTarget
 from runs import evidence, outcomes

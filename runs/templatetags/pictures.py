@@ -9,8 +9,8 @@ from django import template
 from django.urls import reverse
 
 from jobs import api_shapes
-from jobs.instants import canonical_instant
 from jobs.models import Job
+from jobs.schedules.instants import canonical_instant
 from runs.dashboard import curl
 
 register = template.Library()

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from django import template
 
-from jobs import zones
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules import zones
+from jobs.schedules.errors import ScheduleError
 
 register = template.Library()
 

@@ -8,12 +8,15 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 
-from jobs import clock, job_fields, local_times, moment_values, previews, sealing
-from jobs.definitions import DefinitionError, Problem
-from jobs.job_fields import Typed
+from jobs import clock, moment_values, sealing
+from jobs.definitions import job_fields
+from jobs.definitions.definitions import DefinitionError, Problem
+from jobs.definitions.job_fields import Typed
+from jobs.foresight import previews
 from jobs.models import Job, Team
 from jobs.offer import offered
 from jobs.reading import Reader
+from jobs.schedules import local_times
 from jobs.targets import shapes as targets
 from jobs.targets.errors import TargetError
 from runs.trials import trial

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from jobs.definitions import DefinitionError, Problem
+from jobs.definitions.definitions import DefinitionError, Problem
 from jobs.forms import JobForm
 from jobs.models import Job, Team
 from jobs.page_door import acts, demand, job_for, page, person

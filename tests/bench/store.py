@@ -8,8 +8,9 @@ from datetime import datetime
 
 from django.db import connection, models
 
-from jobs import clock, definitions, editing, task_registry
-from jobs.definitions import Known
+from jobs import clock, editing, task_registry
+from jobs.definitions import definitions
+from jobs.definitions.definitions import Known
 from jobs.models import Due, Job, JobVersion, Team
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata")

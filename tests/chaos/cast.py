@@ -102,8 +102,9 @@ def register_once(
 
 
 def _register(data: dict[str, Any]) -> None:
-    from jobs import clock, definitions, editing
-    from jobs.definitions import Known
+    from jobs import clock, editing
+    from jobs.definitions import definitions
+    from jobs.definitions.definitions import Known
     from jobs.models import Team
     from jobs.targets.addresses import AllowList
 

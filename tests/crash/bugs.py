@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from django.db.models import Value
 
-from jobs import catch_up
 from jobs.models import Due
+from jobs.schedules import catch_up
 from runs import (
     calls,
     claim,

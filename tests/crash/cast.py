@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from jobs import clock, definitions, editing
-from jobs.definitions import Known
-from jobs.instants import canonical_instant
+from jobs import clock, editing
+from jobs.definitions import definitions
+from jobs.definitions.definitions import Known
 from jobs.models import Due, Job, JobVersion
+from jobs.schedules.instants import canonical_instant
 from jobs.targets.addresses import AllowList
 from tests import make
 from tests.crash.stage import QUEUES

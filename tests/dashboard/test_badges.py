@@ -12,9 +12,10 @@ from django.core.cache import cache
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from jobs import editing, tokens
-from jobs.definitions import DefinitionError
+from jobs import editing
+from jobs.definitions.definitions import DefinitionError
 from jobs.models import Job, Team, User
+from jobs.tokens import tokens
 from runs.badges import badge, picture
 from runs.dashboard.stances.stances import Stance, counted, worst
 from runs.models import Badge

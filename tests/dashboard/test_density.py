@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jobs import schedules
-from jobs.plans import Plan
+from jobs.schedules import schedules
+from jobs.schedules.plans import Plan
 from runs.dashboard.upcoming import heat, soon
 from runs.dashboard.upcoming.density import MOST_WALKED, Minutes, local_days
 

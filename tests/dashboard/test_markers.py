@@ -10,10 +10,10 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from jobs import clock
-from jobs.definition_errors import DefinitionError
-from jobs.instants import canonical_instant
+from jobs.definitions.errors import DefinitionError
 from jobs.models import AuditEvent, Job, Membership, Team
 from jobs.roles import Role
+from jobs.schedules.instants import canonical_instant
 from runs.markers import content, kept, marking
 from runs.models import Marker
 from tests import make

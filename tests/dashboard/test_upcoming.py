@@ -16,8 +16,8 @@ from django.test.utils import CaptureQueriesContext
 from jobs import clock, editing, holds, stored
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
-from jobs.instants import canonical_instant
 from jobs.models import Due, Job, Team, User
+from jobs.schedules.instants import canonical_instant
 from runs.dashboard.upcoming import upcoming
 from runs.dashboard.upcoming.upcoming import Place
 from tests import make

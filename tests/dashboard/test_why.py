@@ -10,8 +10,8 @@ import pytest
 from jobs import clock, editing, holds
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
-from jobs.instants import canonical_instant
 from jobs.models import Due, Job, Team, User
+from jobs.schedules.instants import canonical_instant
 from runs.dashboard.job import why
 from runs.dashboard.job.why import Answer
 from runs.models import Attempt, Beat, Run

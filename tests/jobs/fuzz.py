@@ -6,9 +6,9 @@ import time
 from random import Random
 from typing import Any
 
-from jobs import schedules, zones
 from jobs.cron import grammar
-from jobs.schedules import ScheduleError
+from jobs.schedules import schedules, zones
+from jobs.schedules.schedules import ScheduleError
 from tests.jobs import expressions
 from tests.jobs.moments import NOW
 

@@ -6,9 +6,9 @@ import os
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from jobs import schedules, zones
-from jobs.schedule_values import Dst
-from jobs.schedules import At, Cron, Every, Schedule
+from jobs.schedules import schedules, zones
+from jobs.schedules.schedules import At, Cron, Every, Schedule
+from jobs.schedules.values import Dst
 
 WIDTH = int(os.environ.get("ONEBEAT_TEST_WIDTH", "1"))
 WHOLE = os.environ.get("ONEBEAT_PROOF") == "whole"  # the searches that take an hour

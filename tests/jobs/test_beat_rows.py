@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from celery.schedules import crontab as celery_crontab_of
 
-from jobs import schedules
-from jobs.definitions import Definition
+from jobs.definitions.definitions import Definition
 from jobs.periodic_tasks import crontab as celery_crontab
 from jobs.periodic_tasks import rows as beat_rows
 from jobs.periodic_tasks.crontab import Crontab
 from jobs.periodic_tasks.rows import NEVER, Kept, Offer, Row
-from jobs.schedules import At, Cron, Every, ScheduleError
+from jobs.schedules import schedules
+from jobs.schedules.schedules import At, Cron, Every, ScheduleError
 
 NOW = datetime(2026, 11, 29, 18, 0, 7, 500, tzinfo=UTC)
 HERE = Offer(allowed=True, queues=("default", "slow"))

@@ -21,7 +21,7 @@ from jobs import clock, editing
 from jobs.models import Due, Job, JobVersion, Team
 from jobs.periodic_tasks import mirror as beat_tasks
 from jobs.periodic_tasks.mirror import Mirror, may_run
-from jobs.schedules import canonical_instant
+from jobs.schedules.schedules import canonical_instant
 from jobs.task_registry import job_task
 
 pytestmark = pytest.mark.django_db

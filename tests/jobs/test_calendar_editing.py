@@ -10,15 +10,16 @@ from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import clock, editing, schedules, stored
+from jobs import clock, editing, stored
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.calendars import effects as calendar_effects
 from jobs.calendars import kept as kept_calendars
 from jobs.calendars.days import WEEKDAY_NAMES
 from jobs.calendars.editing import Editor, Gone, Refused
-from jobs.definitions import DefinitionError
+from jobs.definitions.definitions import DefinitionError
 from jobs.models import Calendar, CalendarVersion, Due, Job, JobVersion
+from jobs.schedules import schedules
 from runs import claim
 from runs.audits import audit
 from runs.models import Run

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from jobs import local_times, schedules, words
+from jobs import words
 from jobs.calendars import days as calendars
 from jobs.calendars import notes as calendar_notes
 from jobs.calendars.days import (
@@ -20,7 +20,8 @@ from jobs.calendars.days import (
     business_date,
     nth_working_day,
 )
-from jobs.schedules import Cron, ScheduleError
+from jobs.schedules import local_times, schedules
+from jobs.schedules.schedules import Cron, ScheduleError
 from tests.jobs import enumeration
 from tests.jobs.moments import NOW, TICK, WIDTH, at
 

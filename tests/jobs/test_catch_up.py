@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jobs.catch_up import Fates, Policy, fates
-from jobs.plans import Plan
-from jobs.schedules import At, Cron, Every, Schedule
-from jobs.timeline import Timeline, Version
+from jobs.schedules.catch_up import Fates, Policy, fates
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import At, Cron, Every, Schedule
+from jobs.schedules.timeline import Timeline, Version
 
 NOW = datetime(2026, 3, 10, 12, 0, 5, tzinfo=UTC)
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)

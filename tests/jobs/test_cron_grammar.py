@@ -7,9 +7,9 @@ from itertools import product
 
 import pytest
 
-from jobs import schedules
 from jobs.cron import grammar
-from jobs.schedules import Cron, ScheduleError
+from jobs.schedules import schedules
+from jobs.schedules.schedules import Cron, ScheduleError
 from tests.jobs import fuzz
 
 NOW = datetime(2026, 1, 15, 10, 7, tzinfo=UTC)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from jobs import definitions
-from jobs.definitions import Definition, DefinitionError, Known
-from jobs.plans import Plan
-from jobs.schedules import At, Cron
+from jobs.definitions import definitions
+from jobs.definitions.definitions import Definition, DefinitionError, Known
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import At, Cron
 
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
 KNOWN = Known(tasks={"billing.close"}, queues={"default", "slow"})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jobs import editing
-from jobs.instants import canonical_instant
 from jobs.models import Job, Team, User
+from jobs.schedules.instants import canonical_instant
 from tests import make
 from tests.api import Api
 from tests.pages import Browser

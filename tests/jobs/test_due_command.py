@@ -12,10 +12,10 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from jobs import schedules
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
 from jobs.calendars.editing import Editor
+from jobs.schedules import schedules
 from tests import make
 
 

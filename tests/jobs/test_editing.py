@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from jobs import clock, editing
-from jobs.definitions import DefinitionError
+from jobs.definitions.definitions import DefinitionError
 from jobs.editing import Changed, Gone, NameTaken, Pause, ReadOnly
 from jobs.models import Due, Job, JobVersion
 from jobs.shards import shard_of

@@ -14,8 +14,8 @@ from random import Random
 
 import pytest
 
-from jobs import schedules
-from jobs.schedules import Cron
+from jobs.schedules import schedules
+from jobs.schedules.schedules import Cron
 from tests.jobs import enumeration, expressions
 from tests.jobs.moments import DSTS, PLACES, WHOLE
 

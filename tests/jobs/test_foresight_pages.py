@@ -8,9 +8,10 @@ from datetime import timedelta
 
 import pytest
 
-from jobs import clock, editing, schedules
+from jobs import clock, editing
 from jobs.models import Due, Job, JobVersion, Team, User
-from jobs.schedules import canonical_instant
+from jobs.schedules import schedules
+from jobs.schedules.schedules import canonical_instant
 from tests import make
 from tests.api import Api
 from tests.pages import Browser, Page, typed

@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from jobs import impact, schedules
-from jobs.plans import Plan
-from jobs.timeline import Timeline, Version
+from jobs.foresight import impact
+from jobs.schedules import schedules
+from jobs.schedules.plans import Plan
+from jobs.schedules.timeline import Timeline, Version
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 DAY = timedelta(days=1)

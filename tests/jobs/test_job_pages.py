@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from jobs import clock, editing, schedules, stored
+from jobs import clock, editing, stored
 from jobs.models import Job, Team, User
+from jobs.schedules import schedules
 from tests import make
 from tests.pages import Browser, Page, typed
 

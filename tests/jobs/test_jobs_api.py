@@ -11,7 +11,7 @@ from django.conf import settings
 
 from jobs import clock, editing, sealing
 from jobs.models import Due, Job, JobVersion, Team, User
-from jobs.schedules import canonical_instant
+from jobs.schedules.schedules import canonical_instant
 from tests import make
 from tests.api import Api
 

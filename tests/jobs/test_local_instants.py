@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jobs.instants import canonical_instant
-from jobs.local_instants import first_instant, last_instant
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import canonical_instant
+from jobs.schedules.local_instants import first_instant, last_instant
 
 BERLIN = "Europe/Berlin"
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from jobs import membership, tokens
+from jobs import membership
 from jobs.membership import Refused
 from jobs.models import AuditEvent, Membership, Team, User
 from jobs.roles import Role
+from jobs.tokens import tokens
 from tests import make
 from tests.pages import Browser
 

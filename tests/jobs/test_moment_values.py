@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs import local_times, moment_values, schedules
+from jobs import moment_values
 from jobs.calendars import days as calendars
 from jobs.moment_values import Values
+from jobs.schedules import local_times, schedules
 from jobs.targets import shapes as targets
 from jobs.targets.shapes import TargetError
 

@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from jobs import clock, editing, neighbours
+from jobs import clock, editing
+from jobs.foresight import neighbours
 from jobs.models import Due, Job
-from jobs.schedules import canonical_instant
+from jobs.schedules.schedules import canonical_instant
 from tests import make
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from jobs import local_times, new_zone_data, schedules, zones
-from jobs.new_zone_data import Fired
-from jobs.plans import Plan
+from jobs.schedules import local_times, new_zone_data, schedules, zones
+from jobs.schedules.new_zone_data import Fired
+from jobs.schedules.plans import Plan
 from tests.jobs import expressions
 from tests.zone_rules import PLACE, Rules, in_use
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.outlook import outlook
-from jobs.plans import Plan, refusal
-from jobs.schedules import At, Cron, Every
-from jobs.spread import delay_of
+from jobs.schedules.outlook import outlook
+from jobs.schedules.plans import Plan, refusal
+from jobs.schedules.schedules import At, Cron, Every
+from jobs.schedules.spread import delay_of
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 HOURLY = (Cron("0 * * * *"),)

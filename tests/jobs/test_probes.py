@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobs import probes
+from jobs.definitions import probes
 from jobs.models import Job, JobVersion, Team
 from jobs.targets.addresses import AllowList
 from jobs.targets.errors import TargetError

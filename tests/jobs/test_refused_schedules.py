@@ -15,7 +15,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from jobs.job_fields import WINDOW
+from jobs.definitions.job_fields import WINDOW
 from jobs.models import Job
 from tests import make
 from tests.api import Api

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from jobs import clock, schedules
+from jobs import clock
 from jobs.models import Job, Team, User
 from jobs.reading import NAME_LENGTH
+from jobs.schedules import schedules
 from tests import make
 from tests.pages import Browser, typed
 

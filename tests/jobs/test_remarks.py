@@ -6,9 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from jobs import schedules
 from jobs.cron import remarks
-from jobs.schedules import Cron
+from jobs.schedules import schedules
+from jobs.schedules.schedules import Cron
 
 TODAY = date(2026, 11, 30)  # a Monday
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs import schedules
-from jobs.schedules import At, Cron, Every, Schedule
+from jobs.schedules import schedules
+from jobs.schedules.schedules import At, Cron, Every, Schedule
 from tests.jobs.moments import MANY, NEW_YORK, NOW, TICK, WIDTH, at, texts
 
 # --- every and at ---------------------------------------------------------------------------

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs import schedules
-from jobs.schedules import At, Cron, Every, Schedule, ScheduleError
+from jobs.schedules import schedules
+from jobs.schedules.schedules import At, Cron, Every, Schedule, ScheduleError
 from tests.jobs.moments import MANY, NEW_YORK, NOW, PLACES, WIDTH, a_change, at
 
 # --- as JSON --------------------------------------------------------------------------------

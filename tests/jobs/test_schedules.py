@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from jobs import schedules, zones
-from jobs.schedules import Cron
+from jobs.schedules import schedules, zones
+from jobs.schedules.schedules import Cron
 from tests.jobs import enumeration, expressions
 from tests.jobs.moments import DSTS, NEW_YORK, NOW, PLACES, WIDTH, a_change, at, texts
 

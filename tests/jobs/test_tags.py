@@ -8,9 +8,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import bulk, editing, tag_words, tagging
+from jobs import bulk, editing, tagging
 from jobs.bulk import Do
-from jobs.definitions import DefinitionError
+from jobs.definitions import tag_words
+from jobs.definitions.definitions import DefinitionError
 from jobs.models import Job, JobVersion, Team, User
 from runs.dashboard.finding.newest import Reader
 from runs.dashboard.finding.wanted import Wanted

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from jobs.plans import Plan
-from jobs.schedules import Every
-from jobs.timeline import Timeline, Version
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import Every
+from jobs.schedules.timeline import Timeline, Version
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

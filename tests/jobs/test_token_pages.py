@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from jobs import clock, tokens
+from jobs import clock
 from jobs.models import AuditEvent, Team, Token, User
+from jobs.tokens import tokens
 from tests import make
 from tests.api import Api
 from tests.pages import Browser

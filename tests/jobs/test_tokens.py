@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from jobs import clock, tokens
+from jobs import clock
 from jobs.models import Membership, Team, Token, User
+from jobs.tokens import tokens
 from tests import make
 from tests.api import Api
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jobs import typed_numbers, waits
-from jobs.waits import Waits
+from jobs import typed_numbers
+from jobs.foresight import waits
+from jobs.foresight.waits import Waits
 from runs import backoff
 
 

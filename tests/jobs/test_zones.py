@@ -10,8 +10,8 @@ from random import Random
 
 import pytest
 
-from jobs import zones
-from jobs.schedules import ScheduleError
+from jobs.schedules import zones
+from jobs.schedules.schedules import ScheduleError
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from jobs.catch_up import Policy
+from jobs.schedules.catch_up import Policy
 from runs.holds import owed
 from runs.holds.owed import Owed
 from runs.states import ACTIVE, State

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 from jobs import clock, editing
-from jobs.instants import canonical_instant
 from jobs.models import Due, Job, JobVersion
+from jobs.schedules.instants import canonical_instant
 from runs.models import Run
 from runs.states import Origin, State
 from tests import make

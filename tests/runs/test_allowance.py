@@ -9,9 +9,9 @@ from uuid import uuid4
 import pytest
 
 from jobs import clock, editing
-from jobs.definitions import DefinitionError
-from jobs.instants import canonical_instant
+from jobs.definitions.definitions import DefinitionError
 from jobs.models import Due, Job, JobVersion
+from jobs.schedules.instants import canonical_instant
 from jobs.shards import COUNT
 from runs import cancel, claim, start
 from runs.audits import audit

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from jobs import clock, editing, schedules
+from jobs import clock, editing
 from jobs.editing import Pause
 from jobs.models import Job, JobVersion
-from jobs.schedules import canonical_instant
+from jobs.schedules import schedules
+from jobs.schedules.schedules import canonical_instant
 from runs.audits import audit
 from runs.audits.audit import Kind
 from runs.models import Run, Tombstone

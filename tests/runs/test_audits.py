@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Team
+from jobs.schedules.instants import canonical_instant
 from runs import housekeeping
 from runs.audits import kept as audits
 from runs.models import AuditReport, Run

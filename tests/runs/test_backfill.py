@@ -12,10 +12,10 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from jobs import clock, editing
-from jobs.definitions import DefinitionError
+from jobs.definitions.definitions import DefinitionError
 from jobs.editing import Pause
-from jobs.instants import canonical_instant, parse_instant
 from jobs.models import Due, Job, JobVersion, User
+from jobs.schedules.instants import canonical_instant, parse_instant
 from runs import cancel, idempotency, settle, start
 from runs.backfills import backfill, span
 from runs.backfills.span import MOST, Range

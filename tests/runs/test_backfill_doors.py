@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from jobs.instants import canonical_instant
 from jobs.models import Job, Team
+from jobs.schedules.instants import canonical_instant
 from runs.backfills import backfill
 from runs.models import Backfill, Run
 from tests import make

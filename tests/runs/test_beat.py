@@ -16,8 +16,8 @@ from django.db import OperationalError
 
 from config.celery import app
 from jobs import clock, editing
-from jobs.instants import canonical_instant
 from jobs.models import Due, Hold, Job, JobVersion
+from jobs.schedules.instants import canonical_instant
 from jobs.shards import COUNT
 from runs import claim, enqueue
 from runs.beat import Every, Scheduler

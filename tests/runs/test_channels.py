@@ -10,7 +10,7 @@ from django.core import mail
 from django.utils.html import escape
 
 from jobs import clock, sealing
-from jobs.definitions import DefinitionError
+from jobs.definitions.definitions import DefinitionError
 from jobs.models import Job, Team, User
 from runs.channels import editing as channels
 from runs.channels import notify, outbox

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from jobs import clock, definitions, editing, offer, schedules, stored, tokens
+from jobs import clock, editing, offer, stored
+from jobs.definitions import definitions
 from jobs.models import Due, Job, JobVersion, Membership, Token, User
+from jobs.schedules import schedules
 from jobs.task_registry import RunContext, running
+from jobs.tokens import tokens
 from runs import demo
 from runs.demo import Demo
 

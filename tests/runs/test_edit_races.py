@@ -15,10 +15,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from jobs import clock, editing
-from jobs.definitions import Definition
+from jobs.definitions.definitions import Definition
 from jobs.editing import Pause
-from jobs.instants import canonical_instant, parse_instant
 from jobs.models import Job, JobVersion
+from jobs.schedules.instants import canonical_instant, parse_instant
 from jobs.shards import COUNT
 from runs import claim
 from runs.bounds import EVER

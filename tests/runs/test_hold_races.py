@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 
 from jobs import clock, holds
-from jobs.instants import canonical_instant
 from jobs.models import Due, Hold, Job, User
+from jobs.schedules.instants import canonical_instant
 from jobs.shards import COUNT
 from runs import claim, release, settle, start
 from runs.bounds import EVER

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from jobs import clock, holds
-from jobs.instants import canonical_instant, parse_instant
 from jobs.models import Hold, Job, Team, User
 from jobs.roles import Role
+from jobs.schedules.instants import canonical_instant, parse_instant
 from runs import start
 from runs.holds import letting_go
 from runs.models import Run

@@ -13,9 +13,9 @@ from django_celery_beat.models import PeriodicTask
 from jobs import clock, task_registry
 from jobs.calendars import content as calendar_content
 from jobs.calendars import editing as calendar_editing
-from jobs.instants import parse_instant
 from jobs.models import CalendarVersion, Job
 from jobs.periodic_tasks import mirror
+from jobs.schedules.instants import parse_instant
 from runs import ages, housekeeping
 from runs.models import (
     Attempt,

@@ -9,8 +9,8 @@ from uuid import uuid4
 import pytest
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Job, Team, User
+from jobs.schedules.instants import canonical_instant
 from runs.letters import batch as replay_batch
 from runs.letters import replaying
 from runs.models import Replay, Run

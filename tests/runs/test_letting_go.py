@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from jobs import clock, holds
-from jobs.catch_up import Policy
 from jobs.models import Hold, Job
+from jobs.schedules.catch_up import Policy
 from runs import start
 from runs.holds import letting_go, owed
 from runs.holds.owed import Owed, Parting

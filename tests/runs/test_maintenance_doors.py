@@ -11,8 +11,8 @@ import pytest
 from django.test import Client
 
 from jobs import clock, holds, maintenance
-from jobs.instants import canonical_instant, parse_instant
 from jobs.models import Due, Job, MaintenanceWindow, Preference, Team, User
+from jobs.schedules.instants import canonical_instant, parse_instant
 from jobs.templatetags.holds import notices
 from tests import make
 from tests.api import Api

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobs import definitions
+from jobs.definitions import definitions
 from jobs.targets.addresses import AllowList
 from jobs.targets.shapes import HttpTarget
 from jobs.targets.urls import split_url

@@ -11,7 +11,8 @@ import pytest
 from django.conf import LazySettings as Settings
 from django.db import connection
 
-from jobs import clock, definitions
+from jobs import clock
+from jobs.definitions import definitions
 from jobs.models import Job, Team
 from runs import execute, placing, reports, rescue
 from runs.models import Attempt, IdempotencyKey, Run

@@ -12,8 +12,9 @@ import pytest
 from django.conf import LazySettings
 from structlog.testing import capture_logs
 
-from jobs import clock, schedules, task_registry
+from jobs import clock, task_registry
 from jobs.models import Due, Job, Team
+from jobs.schedules import schedules
 from jobs.shards import COUNT
 from jobs.task_registry import NotYet, Refused
 from runs import backoff, claim, execute, idempotency, rescue, settle, start

@@ -10,8 +10,8 @@ from uuid import uuid4
 import pytest
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Team, User
+from jobs.schedules.instants import canonical_instant
 from runs.models import Approval, Decision, Run
 from runs.review import claims, deciding
 from runs.states import ReviewClass

@@ -9,8 +9,8 @@ import pytest
 
 from jobs import clock, editing
 from jobs.editing import Pause
-from jobs.instants import canonical_instant
 from jobs.models import Job, User
+from jobs.schedules.instants import canonical_instant
 from runs import by_hand, idempotency, start
 from runs.models import Run, Tombstone
 from runs.states import State

@@ -9,8 +9,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from jobs import clock, editing, local_times, schedules
+from jobs import clock, editing
 from jobs.models import Due, Job, JobVersion
+from jobs.schedules import local_times, schedules
 from jobs.shards import COUNT
 from runs import by_hand, claim, execute, snapshots
 from runs.bounds import EVER

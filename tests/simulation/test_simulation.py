@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from pytest_django.plugin import DjangoDbBlocker
 
-from jobs.instants import canonical_instant
 from jobs.models import User
+from jobs.schedules.instants import canonical_instant
 from runs import execute, settle
 from runs import faults as points
 from tests import make

@@ -12,8 +12,9 @@ from django_celery_beat.models import PeriodicTask
 from pytest_django.plugin import DjangoDbBlocker
 
 from config import brokers
-from jobs import clock, definitions, editing
-from jobs.definitions import Known
+from jobs import clock, editing
+from jobs.definitions import definitions
+from jobs.definitions.definitions import Known
 from jobs.models import Job, Team
 from jobs.targets.addresses import AllowList
 from tests import virtual_clock

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import uuid4
 
-from jobs.instants import canonical_instant
 from jobs.models import Due, Job, JobVersion, Team
+from jobs.schedules.instants import canonical_instant
 from jobs.shards import shard_of
 from tests.story.conftest import register
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Due, Job, JobVersion, Team
+from jobs.schedules.instants import canonical_instant
 from runs.backfills import backfill
 from runs.backfills.span import Range
 from runs.models import Backfill, Run

@@ -11,8 +11,8 @@ import pytest
 
 from config import brokers
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Team
+from jobs.schedules.instants import canonical_instant
 from runs.models import Run
 from tests.proxy import Proxy, address_of
 from tests.servers import Server, wait_until

@@ -14,8 +14,8 @@ import kombu
 import pytest
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Job, Team
+from jobs.schedules.instants import canonical_instant
 from runs.models import Run
 from tests.servers import RabbitMQ, Redis, wait_until
 from tests.story.conftest import register

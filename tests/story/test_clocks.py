@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Job, Team
+from jobs.schedules.instants import canonical_instant
 from runs.models import Beat, Run
 from tests import servers
 from tests.servers import wait_until

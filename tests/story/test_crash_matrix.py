@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Job, Team
+from jobs.schedules.instants import canonical_instant
 from runs.faults import Action
 from runs.models import Run
 from tests.crash.table import Case, cases

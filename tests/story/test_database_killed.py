@@ -17,8 +17,8 @@ from django.db import connection
 
 from config import embedded, pgmq_schema
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Job, Team
+from jobs.schedules.instants import canonical_instant
 from runs.models import Run
 from tests.servers import wait_until
 from tests.story.conftest import FULL, register

@@ -11,8 +11,8 @@ from config import brokers
 from config.celery import PINNED
 from config.celery import app as product_app
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Team
+from jobs.schedules.instants import canonical_instant
 from runs.models import Run
 from tests.story.conftest import register
 from tests.story.processes import Product, wait_for

@@ -9,8 +9,8 @@ import pytest
 
 from config import brokers
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Team
+from jobs.schedules.instants import canonical_instant
 from runs.models import IdempotencyKey, Run
 from tests import servers
 from tests.story.conftest import register

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Job, Team
+from jobs.schedules.instants import canonical_instant
 from runs import by_hand
 from runs.models import Attempt, Run
 from tests.servers import wait_until

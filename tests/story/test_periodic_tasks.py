@@ -15,8 +15,9 @@ from django_celery_beat.models import (
     PeriodicTask,
 )
 
-from jobs import clock, schedules
+from jobs import clock
 from jobs.models import JobVersion
+from jobs.schedules import schedules
 from runs.audits import audit
 from runs.models import Run
 from runs.states import State

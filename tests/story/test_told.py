@@ -11,8 +11,8 @@ from datetime import timedelta
 import pytest
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Team
+from jobs.schedules.instants import canonical_instant
 from runs.channels import editing as channels
 from runs.channels.editing import Wanted
 from runs.models import Run

@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from jobs import clock
-from jobs.instants import canonical_instant
 from jobs.models import Job, Team
+from jobs.schedules.instants import canonical_instant
 from runs import start
 from runs.models import Run
 from runs.review import queue

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from jobs import clock, zones
+from jobs import clock
 from jobs.models import Due, Job, Team
+from jobs.schedules import zones
 from runs.models import Run, ZoneData
 from tests.servers import wait_until
 from tests.story.conftest import register

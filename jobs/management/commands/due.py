@@ -12,12 +12,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from jobs import previews, schedules, zones
 from jobs.calendars.days import RULES
+from jobs.foresight import previews
+from jobs.foresight.previews import Preview
 from jobs.offer import offered
-from jobs.plans import Plan
-from jobs.previews import Preview
-from jobs.schedules import ScheduleError
+from jobs.schedules import schedules, zones
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import ScheduleError
 
 _REFUSED = 2
 _MOST = 10_000

@@ -13,9 +13,10 @@ from django.core.validators import RegexValidator
 from django.http import QueryDict
 from django.utils.datastructures import MultiValueDict
 
-from jobs import clock, form_fields, tag_words
-from jobs.instants import parse_instant
-from jobs.schedule_errors import ScheduleError, short
+from jobs import clock, form_fields
+from jobs.definitions import tag_words
+from jobs.schedules.errors import ScheduleError, short
+from jobs.schedules.instants import parse_instant
 
 Query = dict[str, list[str]]  # a filter as it is kept: parameter → values, both sorted
 MONO = {"class": "input mono", "autocomplete": "off", "spellcheck": "false"}

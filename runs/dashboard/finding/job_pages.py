@@ -18,7 +18,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, UUIDField,
 from django.db.models.functions import Coalesce, Lower
 
 from jobs import paging
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.models import Job
 from jobs.problems import BadRequest
 from runs.models import Run

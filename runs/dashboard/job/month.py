@@ -11,10 +11,11 @@ from typing import Any
 
 from django.db import connection
 
-from jobs import schedules, stored, zones
+from jobs import stored
 from jobs.models import Job
-from jobs.plans import Plan
-from jobs.schedules import Cron, ScheduleError
+from jobs.schedules import schedules, zones
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import Cron, ScheduleError
 from runs.ages import first_id
 from runs.dashboard.upcoming import heat
 from runs.dashboard.upcoming.density import LocalDay, local_days

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from jobs import holds, schedules, stored, zones
-from jobs.instants import canonical_instant
+from jobs import holds, stored
 from jobs.models import Job
-from jobs.plans import Plan
 from jobs.prose import ended
-from jobs.schedules import Cron, ScheduleError
+from jobs.schedules import schedules, zones
+from jobs.schedules.instants import canonical_instant
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import Cron, ScheduleError
 from runs import members
 from runs.dashboard.stances import conditions
 from runs.models import Attempt, Beat, Run

@@ -12,7 +12,7 @@ from jobs import access, asked, paging
 from jobs.api import RegisterDoor
 from jobs.api_door import Door
 from jobs.api_shapes import of_job
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.problems import BadRequest
 from runs import api_shapes
 from runs.dashboard.finding import job_pages, newest

@@ -12,11 +12,12 @@ from django.http import QueryDict
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs import access, asked, bulk, clock, tag_words
+from jobs import access, asked, bulk, clock
 from jobs.api_door import Door
 from jobs.api_shapes import instant
 from jobs.bulk import Differs, Do, Result, TooMany
-from jobs.definitions import Problem
+from jobs.definitions import tag_words
+from jobs.definitions.definitions import Problem
 from jobs.editing import Pause
 from jobs.models import Job
 from jobs.problems import BadRequest, Conflict

@@ -9,11 +9,11 @@ from uuid import UUID
 from django import forms
 from django.utils.datastructures import MultiValueDict
 
-from jobs import tag_words
 from jobs.bulk import MOST, Do
-from jobs.instants import canonical_instant, parse_instant
+from jobs.definitions import tag_words
 from jobs.pause_forms import PauseForm
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import canonical_instant, parse_instant
 from runs.dashboard.finding.filters import TagsField
 
 TYPED_ABOVE = 50  # who acts on more types their number

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from jobs import clock, definitions, editing, offer
+from jobs import clock, editing, offer
+from jobs.definitions import definitions
 from jobs.models import Job, Membership, Team, Token, User
 from jobs.roles import Act
 from runs.models import Channel, Run

@@ -36,7 +36,7 @@ PARTS: dict[str, tuple[State, ...]] = {
 }
 
 # A run is born after its moment, so that the primary key finds the window. What was missed and
-# not made up says so in jobs/catch_up.py's words.
+# not made up says so in jobs/schedules/catch_up.py's words.
 _COUNT = """
 with mine as materialized (select id from jobs_job where team_id = any(%(teams)s::uuid[]))
 select state, step, count(*), count(*) filter (where missed)

@@ -14,7 +14,7 @@ from django.urls import reverse
 from jobs import clock
 from jobs.models import Due, Hold, Job, Team, User
 from jobs.roles import Act
-from jobs.schedules import canonical_instant
+from jobs.schedules.schedules import canonical_instant
 from runs import members, old_snapshots
 from runs.audits import kept as audits
 from runs.dashboard import bars, marked, windows

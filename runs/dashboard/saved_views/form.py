@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.models import Team
 from runs.dashboard.saved_views.saved_views import LONGEST
 

@@ -18,7 +18,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from jobs import events
-from jobs.definitions import Problem
+from jobs.definitions.definitions import Problem
 from jobs.models import Membership, Team, User
 from jobs.reading import unprintable
 from jobs.roles import Act, may

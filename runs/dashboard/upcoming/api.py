@@ -13,10 +13,10 @@ from rest_framework.response import Response
 from jobs import access, asked, clock, paging
 from jobs.api_door import Door
 from jobs.api_shapes import instant
-from jobs.definitions import Problem
-from jobs.instants import canonical_instant, parse_instant
+from jobs.definitions.definitions import Problem
 from jobs.models import Job
 from jobs.problems import BadRequest
+from jobs.schedules.instants import canonical_instant, parse_instant
 from runs.dashboard.upcoming import upcoming
 from runs.dashboard.upcoming.upcoming import Coming, Place, Week
 

@@ -10,14 +10,14 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from jobs import schedules
 from jobs.calendars import kept as kept_calendars
 from jobs.calendars.days import Calendar, Use
 from jobs.cron.clock_changes import WallClock
 from jobs.cron.pattern_days import named_in
 from jobs.models import Job
-from jobs.schedule_errors import ScheduleError
-from jobs.schedules import Cron
+from jobs.schedules import schedules
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.schedules import Cron
 
 AHEAD = timedelta(days=90)
 MOST = 100  # days shown

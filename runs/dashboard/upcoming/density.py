@@ -15,11 +15,11 @@ from functools import lru_cache
 from itertools import compress
 from operator import and_
 
-from jobs import schedules, zones
 from jobs.cron.clock_changes import WallClock
 from jobs.cron.pattern_days import comes_on
-from jobs.plans import Plan
-from jobs.schedules import At, Cron, Every, Schedule
+from jobs.schedules import schedules, zones
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import At, Cron, Every, Schedule
 
 MOST_WALKED = 20_000  # moments of one job that is gone through; later ones are not counted
 _MINUTE = timedelta(minutes=1)

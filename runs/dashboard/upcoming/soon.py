@@ -1,7 +1,8 @@
 """The next moment of a job within some days, for pages that ask thousands of jobs. PURE.
 
-The same moments as jobs/schedules.py has, which is asked wherever a clock changes: on the other
-days of a zone a pattern's times are looked up in its two lists, without going through them.
+The same moments as jobs/schedules/schedules.py has, which is asked wherever a clock changes: on
+the other days of a zone a pattern's times are looked up in its two lists, without going through
+them.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from datetime import datetime, timedelta
 from jobs.cron.clock_changes import WallClock
 from jobs.cron.grammar import Pattern
 from jobs.cron.pattern_days import comes_on
-from jobs.plans import Plan
-from jobs.schedules import Cron
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import Cron
 from runs.dashboard.upcoming.density import local_days
 
 _MINUTE = timedelta(minutes=1)

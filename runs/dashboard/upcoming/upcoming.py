@@ -20,10 +20,10 @@ from django.db.models.functions import Cast
 
 from jobs.calendars import kept as kept_calendars
 from jobs.calendars.days import Use
-from jobs.instants import canonical_instant
 from jobs.models import Job
-from jobs.plans import Plan
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import canonical_instant
+from jobs.schedules.plans import Plan
 from runs.dashboard.upcoming import soon
 from runs.dashboard.upcoming.density import MOST_WALKED, Minutes
 

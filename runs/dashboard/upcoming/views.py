@@ -13,12 +13,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from jobs import clock, reader, zones
-from jobs.instants import canonical_instant, parse_instant
+from jobs import clock, reader
 from jobs.models import Hold, Job, MaintenanceWindow, Team
 from jobs.page_door import jobs_of, page, person
 from jobs.roles import Act
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules import zones
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import canonical_instant, parse_instant
 from runs.dashboard.finding import refused
 from runs.dashboard.upcoming import days_off, falling, heat, upcoming
 from runs.dashboard.upcoming.density import local_days

@@ -10,8 +10,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from jobs import clock, schedules
-from jobs.schedules import ScheduleError, canonical_instant
+from jobs import clock
+from jobs.schedules import schedules
+from jobs.schedules.schedules import ScheduleError, canonical_instant
 from runs.audits import audit
 from runs.audits.audit import Gap, Report
 

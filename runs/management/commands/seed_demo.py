@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from jobs import whence
-from jobs.definitions import DefinitionError
+from jobs.definitions.definitions import DefinitionError
 from jobs.whence import Whence
 from runs import demo
 from runs.demo import Demo

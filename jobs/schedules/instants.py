@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from jobs.schedule_errors import REQUIRED, ScheduleError
+from jobs.schedules.errors import REQUIRED, ScheduleError
 
 # No hour 24, which some versions of Python read as the next day's; no zone's clock is, or was,
 # sixteen hours from UTC.

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from jobs import impact, neighbours, previews, stored
+from jobs import stored
 from jobs.calendars import kept as kept_calendars
+from jobs.foresight import impact, neighbours, previews
+from jobs.foresight.previews import Preview
 from jobs.models import Job
-from jobs.plans import Plan
-from jobs.previews import Preview
-from jobs.timeline import Timeline, Version
+from jobs.schedules.plans import Plan
+from jobs.schedules.timeline import Timeline, Version
 
 
 def of_job(job: Job, after: datetime, count: int = previews.COUNT) -> Preview:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 
-from jobs import clock_notes, job_fields, schedules, words
+from jobs import words
 from jobs.calendars import notes as calendar_notes
 from jobs.calendars.days import RULES, InForce, Rule
 from jobs.cron import remarks
-from jobs.definitions import Problem
-from jobs.job_fields import Typed
-from jobs.plans import Plan, refusal
+from jobs.definitions import job_fields
+from jobs.definitions.definitions import Problem
+from jobs.definitions.job_fields import Typed
 from jobs.reading import Reader
+from jobs.schedules import clock_notes, schedules
+from jobs.schedules.plans import Plan, refusal
 
 COUNT = 10  # moments shown
 
@@ -25,7 +27,7 @@ class Preview:
 
     `zones` are those that it names, `remarks` what a person may not expect of it, `last` says
     that no moment comes after these. `others`: how many other jobs are due in the minute of each
-    moment, where somebody has counted (jobs/neighbours.py).
+    moment, where somebody has counted (jobs/foresight/neighbours.py).
     """
 
     plan: Plan | None = None

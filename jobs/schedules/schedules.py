@@ -13,13 +13,14 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 
-from jobs import clock_notes, schedule_format
 from jobs.calendars import notes as calendar_notes
 from jobs.calendars.days import Calendar, Rule
 from jobs.cron.clock_changes import WallClock
-from jobs.instants import canonical_instant, parse_instant
-from jobs.schedule_errors import ScheduleError
-from jobs.schedule_values import At, Cron, Every, Schedule
+from jobs.schedules import clock_notes
+from jobs.schedules import format as schedule_format
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import canonical_instant, parse_instant
+from jobs.schedules.values import At, Cron, Every, Schedule
 
 __all__ = [
     "At",

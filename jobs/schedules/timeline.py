@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from jobs.plans import Plan
+from jobs.schedules.plans import Plan
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ _TICK = timedelta(microseconds=1)
 
 
 class Line(Protocol):
-    """The moments of a job over time, as jobs/timeline.py tells them."""
+    """The moments of a job over time, as jobs/schedules/timeline.py tells them."""
 
     def moments(self, after: datetime, until: datetime, limit: int) -> list[datetime]: ...
 

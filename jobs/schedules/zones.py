@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import tzdata
 
-from jobs.schedule_errors import REQUIRED, ScheduleError
+from jobs.schedules.errors import REQUIRED, ScheduleError
 
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = datetime(9999, 12, 31, tzinfo=UTC)  # local time beyond it may leave the calendar

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from jobs import zones
 from jobs.cron import grammar
-from jobs.instants import canonical_instant, parse_instant
-from jobs.schedule_errors import REQUIRED, ScheduleError, short
-from jobs.schedule_values import At, Cron, Dst, Every, Schedule
+from jobs.schedules import zones
+from jobs.schedules.errors import REQUIRED, ScheduleError, short
+from jobs.schedules.instants import canonical_instant, parse_instant
+from jobs.schedules.values import At, Cron, Dst, Every, Schedule
 
 Read = TypeVar("Read")
 

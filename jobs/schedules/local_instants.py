@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, time
 
-from jobs import zones
-from jobs.instants import parse_instant
-from jobs.schedule_errors import ScheduleError
+from jobs.schedules import zones
+from jobs.schedules.errors import ScheduleError
+from jobs.schedules.instants import parse_instant
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _LOCAL = re.compile(r"\d{4}-\d\d-\d\d[Tt ]([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?", re.ASCII)

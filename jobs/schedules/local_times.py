@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from jobs import schedules, zones
 from jobs.calendars.days import Calendar, business_date
 from jobs.moment_values import Values
-from jobs.schedules import Cron, Schedule, canonical_instant
+from jobs.schedules import schedules, zones
+from jobs.schedules.schedules import Cron, Schedule, canonical_instant
 
 _TICK = timedelta.resolution
 

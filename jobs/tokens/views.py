@@ -13,11 +13,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from jobs import clock, tokens
+from jobs import clock
 from jobs.models import Team, Token
 from jobs.page_door import demand, page, person
 from jobs.roles import Act
 from jobs.team_form import TeamForm
+from jobs.tokens import tokens
 
 _LASTS = (("30", "30 days"), ("90", "90 days"), ("365", "A year"), ("", "Until it is revoked"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jobs.definition_errors import Problem
+from jobs.definitions.errors import Problem
 from jobs.targets.shapes import HttpTarget
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from jobs import zones
 from jobs.cron.clock_changes import WallClock
 from jobs.cron.wall_clock import count_matches
-from jobs.schedule_values import Cron, Schedule
-from jobs.zones import Segment
+from jobs.schedules import zones
+from jobs.schedules.values import Cron, Schedule
+from jobs.schedules.zones import Segment
 
 _TICK = timedelta.resolution
 _LONGEST_OVERLAP = timedelta(days=1)

@@ -10,29 +10,37 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from jobs import definition_terms, overlaps, probes, schedules
 from jobs.calendars.days import RULES, Calendar, Rule, Use
-from jobs.definition_errors import DefinitionError as DefinitionError
-from jobs.definition_errors import Problem as Problem
-from jobs.definition_values import ALONE as ALONE
-from jobs.definition_values import COMPLETIONS, LONGEST_DEADLINE, MOST_HOPS, MOST_REFUSALS, REFUSALS
-from jobs.definition_values import DAY as DAY
-from jobs.definition_values import HOUR as HOUR
-from jobs.definition_values import MOST_REVIEWS as MOST_REVIEWS
-from jobs.definition_values import MOST_RUNS as MOST_RUNS
-from jobs.definition_values import MOST_SKIPPED as MOST_SKIPPED
-from jobs.definition_values import PLAIN as PLAIN
-from jobs.definition_values import POLICIES as POLICIES
-from jobs.definition_values import WEEK as WEEK
-from jobs.definition_values import Definition as Definition
-from jobs.definition_values import Kept as Kept
-from jobs.definition_values import Known as Known
-from jobs.instants import canonical_instant
-from jobs.plans import Plan, refusal
+from jobs.definitions import overlaps, probes
+from jobs.definitions import terms as definition_terms
+from jobs.definitions.errors import DefinitionError as DefinitionError
+from jobs.definitions.errors import Problem as Problem
+from jobs.definitions.values import ALONE as ALONE
+from jobs.definitions.values import (
+    COMPLETIONS,
+    LONGEST_DEADLINE,
+    MOST_HOPS,
+    MOST_REFUSALS,
+    REFUSALS,
+)
+from jobs.definitions.values import DAY as DAY
+from jobs.definitions.values import HOUR as HOUR
+from jobs.definitions.values import MOST_REVIEWS as MOST_REVIEWS
+from jobs.definitions.values import MOST_RUNS as MOST_RUNS
+from jobs.definitions.values import MOST_SKIPPED as MOST_SKIPPED
+from jobs.definitions.values import PLAIN as PLAIN
+from jobs.definitions.values import POLICIES as POLICIES
+from jobs.definitions.values import WEEK as WEEK
+from jobs.definitions.values import Definition as Definition
+from jobs.definitions.values import Kept as Kept
+from jobs.definitions.values import Known as Known
 from jobs.reading import NAME_LENGTH as NAME_LENGTH
 from jobs.reading import TEXT_LENGTH as TEXT_LENGTH
 from jobs.reading import Reader
-from jobs.schedule_errors import short
+from jobs.schedules import schedules
+from jobs.schedules.errors import short
+from jobs.schedules.instants import canonical_instant
+from jobs.schedules.plans import Plan, refusal
 from jobs.targets import shapes as targets
 
 

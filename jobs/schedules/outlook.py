@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jobs.schedules import PreviewedMoment
+from jobs.schedules.schedules import PreviewedMoment
 
 
 def outlook(

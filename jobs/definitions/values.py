@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
-from jobs import schedules
 from jobs.calendars.days import InForce, Use
-from jobs.plans import Plan
+from jobs.schedules import schedules
+from jobs.schedules.plans import Plan
 from jobs.targets import shapes as targets
 from jobs.targets.addresses import AllowList
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from jobs import local_times, schedules
 from jobs.cron import grammar
-from jobs.plans import Plan
-from jobs.schedules import Cron, Schedule
+from jobs.schedules import local_times, schedules
+from jobs.schedules.plans import Plan
+from jobs.schedules.schedules import Cron, Schedule
 
 # How far a moment may move: the rules of a place have moved by up to a day (Samoa, 2011).
 FARTHEST = timedelta(hours=25)

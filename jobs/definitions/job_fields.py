@@ -11,8 +11,10 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
-from jobs import schedules, strict_json, tag_words, typed_numbers
-from jobs.definitions import Definition, Problem
+from jobs import strict_json, typed_numbers
+from jobs.definitions import tag_words
+from jobs.definitions.definitions import Definition, Problem
+from jobs.schedules import schedules
 from jobs.targets import shapes as targets
 from jobs.targets.shapes import HttpTarget, TargetError, TaskTarget
 

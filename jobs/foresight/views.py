@@ -9,15 +9,16 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
-from jobs import clock, editing, foresight, previews, stored, typed_numbers
-from jobs.definitions import DefinitionError
+from jobs import clock, editing, stored, typed_numbers
+from jobs.definitions.definitions import DefinitionError
+from jobs.foresight import foresight, previews
 from jobs.forms import JobForm
 from jobs.models import Job
 from jobs.offer import offered
 from jobs.page_door import fragment, job_for
 from jobs.pause_forms import PauseForm
 from jobs.roles import Act
-from jobs.schedules import ScheduleError
+from jobs.schedules.schedules import ScheduleError
 from jobs.targets import previews as target_previews
 from jobs.version_lines import Line, lines
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from jobs.plans import Plan
-from jobs.timeline import Timeline
+from jobs.schedules.plans import Plan
+from jobs.schedules.timeline import Timeline
 
 COMPARED = 20  # moments of either side
 _TICK = timedelta.resolution

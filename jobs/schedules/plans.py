@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from jobs import schedules
 from jobs.calendars.days import Calendar, Use, use_of
-from jobs.instants import canonical_instant, parse_instant
-from jobs.schedules import At, PreviewedMoment, Schedule, ScheduleError
+from jobs.schedules import schedules
+from jobs.schedules.instants import canonical_instant, parse_instant
+from jobs.schedules.schedules import At, PreviewedMoment, Schedule, ScheduleError
 
 _TICK = datetime.resolution
 

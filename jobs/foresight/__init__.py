@@ -1,0 +1,1 @@
+"""What would come of a job, or of a change to it, told before it is done."""

@@ -1,0 +1,1 @@
+"""When a job is due: schedules, zones, clocks, and the moments that they make."""

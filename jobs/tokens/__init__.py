@@ -1,0 +1,1 @@
+"""API tokens, and the page on which they are made and revoked."""

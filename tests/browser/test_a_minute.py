@@ -128,6 +128,8 @@ def test_the_main_acts_need_no_script(visit: Visit, job: Job, operator: User) ->
     waits = make.run(job, State.REVIEW)
     page = visit(operator, script=False)
     page.goto(f"/jobs/{job.id}/")
+    expect(page.locator(".beside")).to_have_count(1)
+    expect(page.locator(".beside"), "its next moment is told once").to_be_hidden()
     page.get_by_role("button", name="Run now").click()
     expect(page.get_by_text("A run of settle is on its way.")).to_be_visible()
     page.goto(f"/jobs/{job.id}/")

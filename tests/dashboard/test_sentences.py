@@ -3,10 +3,12 @@ folded; messages that lead to what was done."""
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
+from django.conf import settings
 
 from jobs import clock
 from jobs.models import Job, Preference, Team, User
@@ -136,6 +138,20 @@ def test_what_is_passed_on_is_not_called_decided(browser: Browser, team: Team) -
     assert page.url == f"/review/{run.id}/"
     assert "Passed on, and recorded with your name. Still in review: settle, due" in page.words
     assert "Decided, and" not in page.words
+
+
+def test_how_soon_a_moment_is_stands_beside_it_only_where_scripts_say_it() -> None:
+    """Without them an instant is told in full, so that it would be told twice."""
+    twice = re.compile(
+        r"{% (?:moment|by_time) (?P<at>[\w.]+)[^%]*%}(?P<between>.{0,80}?){{ (?P=at)\|ago }}"
+    )
+    found = {
+        (template.name, pair["at"]): "beside" in pair["between"]
+        for template in (settings.BASE_DIR / "templates").rglob("*.html")
+        for pair in twice.finditer(template.read_text())
+    }
+    assert len(found) > 5
+    assert [where for where, is_beside in found.items() if not is_beside] == []
 
 
 def test_a_decision_says_whether_anybody_is_told(browser: Browser, team: Team) -> None:

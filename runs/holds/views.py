@@ -27,11 +27,13 @@ _CHOSEN = 2_000  # jobs that one form may name
 @page
 @require_http_methods(["GET", "POST"])
 def all_holds(request: HttpRequest) -> HttpResponse:
-    """The holds that are on and were, and a form to begin one."""
+    """The holds that are on and were, and a form to begin one; `scope` in the address opens it
+    with that chosen, so that who asked to hold everything does not hold a team."""
     teams = list(Team.objects.where(person(request).id, Act.OPERATE))
     whole = person(request).is_staff
     if request.method == "GET":
-        return _holds_page(request, HoldForm(teams=teams, whole=whole))
+        asked = {"scope": request.GET.get("scope", "")}
+        return _holds_page(request, HoldForm(teams=teams, whole=whole, initial=asked))
     if not teams and not whole:
         raise PermissionDenied
     form = HoldForm(request.POST, teams=teams, whole=whole)

@@ -281,6 +281,22 @@ def test_run_now_offers_a_held_moment_and_lets_it_alone_past(team: Team, operato
     assert sorted(states(job)) == ["RUNNING", "WAITING"]
 
 
+def test_who_asks_to_hold_everything_is_offered_everything(team: Team, staff: User) -> None:
+    browser = Browser(staff)
+    (link,) = [a for a in browser.get("/").all("a") if "Hold every" in a.text]
+    page = browser.get(link.attrs["href"])
+    (chosen,) = [one for one in page.all("option") if "selected" in one.attrs]
+    assert chosen.text == "The whole installation"
+    assert "open" in page.all("details", class_="action")[0].attrs
+    plain = browser.get("/holds/").all("details", class_="action")[0]
+    assert "open" not in plain.attrs
+
+
+def test_an_operator_is_offered_no_more_than_may_be_held(team: Team, operator: User) -> None:
+    page = Browser(operator).get("/holds/?scope=*")
+    assert [one.attrs["value"] for one in page.all("option")] == ["payments"]
+
+
 def test_a_choice_that_is_none_ends_nothing(team: Team, operator: User) -> None:
     hold = holds.begin(team, "The ledger moves.", by=None)
     job = waiting(team, hold)

@@ -65,7 +65,7 @@ WORDS: dict[Kind, Words] = {
         "Look at the evidence, then decide: it happened, run it again, or close.",
     ),
     Kind.ESCALATED: Words(
-        "A review was escalated",
+        "A review was passed on",
         "The decision about {what} was passed on to you.",
         "Nothing is decided yet.",
         "Read the note and the evidence, then decide.",

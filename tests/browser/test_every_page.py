@@ -31,6 +31,10 @@ HEIGHT = "Math.max(900, document.documentElement.scrollHeight)"
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 CUT = """[...document.querySelectorAll(".scroll:has(> table.rows)")]
     .filter(box => box.scrollWidth > box.clientWidth).map(box => box.ariaLabel)"""
+TOUCHED = """[...document.querySelectorAll(".empty")].filter(box => {
+    const below = box.nextElementSibling?.getBoundingClientRect();
+    return below?.height && below.top - box.getBoundingClientRect().bottom < 8;
+}).map(box => box.innerText)"""
 # Of whole pages alone: parts of them, files and redirects are looked at by other tests.
 PARTS = ("preview", "progress", "live", "csv", "json", "file", "subdivisions", "overview-")
 NO_PAGE = {"start", "counts", "job-runs", "job-filled", "review-news", "review-others"}
@@ -114,6 +118,8 @@ def _looks(page: Page, name: str) -> Iterator[str]:
             yield f"{wider} px wider than {width} px"
         if cut := page.evaluate(CUT):
             yield f"cut off at {width} px: {cut}"
+        if touched := page.evaluate(TOUCHED):
+            yield f"no room below what is empty at {width} px: {touched}"
         if os.environ.get("ONEBEAT_SCREENS") == "1":
             _pictures(page, width, name)
 

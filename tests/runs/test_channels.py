@@ -228,7 +228,9 @@ def send(browser: Browser, path: str, fields: list[tuple[str, str]]) -> Any:
 
 def test_a_channel_is_made_tested_changed_and_deleted_on_its_pages(team: Team, admin: User) -> None:
     browser = Browser(admin)
-    assert "Nobody is told of anything yet." in browser.get("/channels/").words
+    first = browser.get("/channels/").words
+    assert "Nobody is told of anything yet." in first
+    assert "A review was passed on" in first, "as the decision itself is called"
     page = send(browser, "/channels/", typed())
     channel = Channel.objects.get()
     assert page.url == f"/channels/{channel.id}/"

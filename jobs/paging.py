@@ -36,9 +36,11 @@ def cut(
     """The rows of the page that is asked for, and the address of the next; rows may be dicts."""
     size = size_of(request)
     if "cursor" in request.query_params:
-        rows = after(rows, by, request.query_params["cursor"])
+        rows = after(rows, by, request.path, request.query_params["cursor"])
     found = list(rows.order_by(*by)[: size + 1])
-    following = following_page(request, cursor(found[size - 1], by)) if len(found) > size else None
+    if len(found) <= size:
+        return found, None
+    following = following_page(request, cursor(found[size - 1], by, request.path))
     return found[:size], following
 
 
@@ -47,16 +49,19 @@ def size_of(request: Request) -> int:
     return asked.count(request, "page_size", _USUAL, _MOST)
 
 
-def after(rows: QuerySet[Any, Found], by: Sequence[str], cursor: str) -> QuerySet[Any, Found]:
+def after(
+    rows: QuerySet[Any, Found], by: Sequence[str], place: str, cursor: str
+) -> QuerySet[Any, Found]:
     """The rows behind a cursor. Raises BadRequest for one that this list has not given."""
-    return rows.filter(behind(by, opened(cursor, by)))
+    return rows.filter(behind(by, opened(cursor, by, place)))
 
 
-def cursor(last: object, by: Sequence[str]) -> str:
-    """Where a page ended: the last row's columns, signed, so that none can be made up."""
+def cursor(last: object, by: Sequence[str], place: str) -> str:
+    """Where a page ended: the last row's columns, signed, so that none can be made up. `place`
+    names the list, so that no other takes them for columns of its own."""
     values = [_value(last, column.lstrip("-")) for column in by]
     kept = [value if isinstance(value, int) else str(value) for value in values]
-    return signing.dumps(kept, salt=_salt(by))
+    return signing.dumps(kept, salt=_salt(by, place))
 
 
 def _value(row: object, name: str) -> Any:
@@ -80,15 +85,15 @@ def following_page(request: Request, cursor: str) -> str:
     return request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
 
 
-def opened(cursor: str, by: Sequence[str]) -> list[Any]:
+def opened(cursor: str, by: Sequence[str], place: str) -> list[Any]:
     """The columns that a cursor holds. Raises BadRequest for one that this list has not given."""
     try:
-        values: list[Any] = signing.loads(cursor, salt=_salt(by))
+        values: list[Any] = signing.loads(cursor, salt=_salt(by, place))
     except signing.BadSignature:
         hint = "Follow `next` as it was given, or begin without a cursor."
         raise BadRequest(Problem("cursor", "was not given by this list.", hint)) from None
     return values
 
 
-def _salt(by: Sequence[str]) -> str:
-    return f"onebeat.cursor.{','.join(by)}"
+def _salt(by: Sequence[str], place: str) -> str:
+    return f"onebeat.cursor.{place}.{','.join(by)}"

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from django.db import transaction
@@ -313,6 +313,23 @@ def test_a_page_that_is_none_is_the_first_or_said_to_be_none(
     make.run(make.job(team, name="settle"), State.DEAD)
     assert api.get(f"runs/?{page}").status == 400
     assert "settle" in Browser(editor).get(f"/runs/?{page}").words
+
+
+def test_a_cursor_of_another_list_is_refused(api: Api, editor: User, team: Team) -> None:
+    """K158: also one that goes on by columns of the same names, which hold other things there."""
+    make.run(make.job(team, name="settle"), State.DEAD)
+    make.run(make.job(team, name="rotate"), State.DEAD)
+    cursors = {}
+    for path in ("events", "runs", "jobs", "dead-letters"):
+        following = urlsplit(api.get(f"{path}/?page_size=1").body["next"]).query
+        cursors[path] = parse_qs(following)["cursor"][0]
+    for of, cursor in cursors.items():
+        for path in {*API_LISTS, *API_MORE, "audit/reports"} - {of}:
+            answer = api.get(f"{path}/?{urlencode({'cursor': cursor})}")
+            assert (answer.status, answer.fields) == (400, ["cursor"]), (of, path)
+        for page in ("runs", "audit", "markers", "jobs"):
+            shown = Browser(editor).get(f"/{page}/?{urlencode({'cursor': cursor})}")
+            assert shown.status == 200, (of, page)
 
 
 IDS = ("1", "none", "%00", "00000000-0000-0000-0000-00000000000g", "a/b", "٣", "-", "x" * 300)

@@ -33,6 +33,7 @@ from runs.page_door import address, listed, runs_of
 from runs.states import UNDER_WAY, State
 
 SIZE = 50  # rows of a page
+_PLACE = "dead letters"  # of the cursors: the page and its part that keeps itself up to date
 _EARLIER = 10  # replays of a group
 
 
@@ -172,7 +173,7 @@ def _groups(request: HttpRequest) -> dict[str, Any]:
     found = dead_letters.groups(asked.applied(runs_of(request).select_related(None)))
     found, lost = _after(found, request.GET.get("after", ""))
     rows = list(found.order_by(*ORDER)[: SIZE + 1])
-    behind = paging.cursor(rows[SIZE - 1], ORDER) if len(rows) > SIZE else None
+    behind = paging.cursor(rows[SIZE - 1], ORDER, _PLACE) if len(rows) > SIZE else None
     groups = _with_replay(dead_letters.told(rows[:SIZE]))
     more = address(request, after=behind) if behind else None
     context = {"filter": asked, "groups": groups, "more": more, "lost": lost}
@@ -294,7 +295,7 @@ def _with_replay(groups: list[Group]) -> list[tuple[Group, Replay | None]]:
 def _after(rows: Any, behind: str) -> tuple[Any, dict[str, str]]:
     """The groups behind a cursor; all where it is none of this list's, which is said then."""
     try:
-        return (paging.after(rows, ORDER, behind) if behind else rows), {}
+        return (paging.after(rows, ORDER, _PLACE, behind) if behind else rows), {}
     except BadRequest:
         return rows, {"after": refused.LOST}
 

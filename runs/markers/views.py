@@ -60,7 +60,7 @@ def remove(request: HttpRequest, marker_id: UUID) -> HttpResponse:
 def _list(request: HttpRequest, form: MarkerForm, status: int = 200) -> HttpResponse:
     asked = MarkerFilter(request.GET, slugs=slugs(request))
     found, lost = _page(request, asked)
-    last = paging.cursor(found[SIZE - 1], NEWEST) if len(found) > SIZE else None
+    last = paging.cursor(found[SIZE - 1], NEWEST, request.path) if len(found) > SIZE else None
     context = {
         "filter": asked,
         "form": form if form.teams else None,
@@ -82,7 +82,7 @@ def _page(request: HttpRequest, asked: MarkerFilter) -> tuple[list[Marker], dict
     rows = asked.applied(Marker.objects.where(person(request).id)).select_related("team", "by")
     try:
         cursor = request.GET.get("cursor", "")
-        rows = paging.after(rows, NEWEST, cursor) if cursor else rows
+        rows = paging.after(rows, NEWEST, request.path, cursor) if cursor else rows
     except BadRequest:  # of another list, or of nowhere: from the beginning
         lost = {"cursor": refused.LOST}
     return list(rows.order_by(*NEWEST)[: SIZE + 1]), lost

@@ -26,7 +26,9 @@ def audit(request: HttpRequest) -> HttpResponse:
     """What was done in this person's teams, and by whom, the newest first."""
     asked = EventFilter(request.GET, slugs=slugs(request))
     found, lost = _page(request, asked)
-    last = paging.cursor(found[SIZE - 1], events.NEWEST) if len(found) > SIZE else None
+    last = (
+        paging.cursor(found[SIZE - 1], events.NEWEST, request.path) if len(found) > SIZE else None
+    )
     context = {
         "filter": asked,
         "events": events.shown(found[:SIZE]),
@@ -47,7 +49,7 @@ def _page(request: HttpRequest, asked: EventFilter) -> tuple[list[AuditEvent], d
     rows = asked.applied(events.of(person(request)))
     try:
         cursor = request.GET.get("cursor", "")
-        rows = paging.after(rows, events.NEWEST, cursor) if cursor else rows
+        rows = paging.after(rows, events.NEWEST, request.path, cursor) if cursor else rows
     except BadRequest:  # of another list, or of nowhere: from the beginning
         lost = {"cursor": refused.LOST}
     return list(rows[: SIZE + 1]), lost

@@ -47,15 +47,21 @@ class RunsDoor(Door):
         """Those of a RunFilter."""
         wanted = filter_of(request, RunFilter).wanted
         size, below = paging.size_of(request), None
-        if "cursor" in request.query_params:
-            below = UUID(paging.opened(request.query_params["cursor"], _BY_BIRTH)[0])
+        if (given := request.query_params.get("cursor")) is not None:
+            below = UUID(paging.opened(given, _BY_BIRTH, request.path)[0])
         reader = Reader(access.person(request).id, access.team_id(request))
         ids = newest.ids(reader, wanted, size + 1, below=below)
         rows = runs_of(request).select_related(None).only(*api_shapes.COLUMNS)
         shown = rows.filter(id__in=ids[:size]).order_by(*_BY_BIRTH)
-        last = paging.cursor({"id": ids[size - 1]}, _BY_BIRTH) if len(ids) > size else None
-        following = paging.following_page(request, last) if last else None
+        last = ids[size - 1] if len(ids) > size else None
+        following = last and _behind(request, last)
         return Response({"results": [api_shapes.of_run(run) for run in shown], "next": following})
+
+
+def _behind(request: Request, last: UUID) -> str:
+    """The address of the page behind this run."""
+    cursor = paging.cursor({"id": last}, _BY_BIRTH, request.path)
+    return paging.following_page(request, cursor)
 
 
 def filter_of(request: Request, kind: type[Asked]) -> Asked:

@@ -34,6 +34,7 @@ SIZE = 50  # rows of a page
 MOST_FRESH = 99  # new runs are counted as far as this
 UUID_MAX = 2**128 - 1
 _BY_BIRTH = ("-id",)
+_PLACE = "runs"  # of the cursors: the page and its part that keeps itself up to date
 
 
 @page
@@ -107,7 +108,7 @@ class _Look:
 def _run_rows(look: _Look) -> dict[str, Any]:
     request, found, asked = look.request, look.found, look.asked
     shown = list(last_attempt.with_end(look.shown))
-    more = paging.cursor({"id": found[SIZE - 1]}, _BY_BIRTH) if len(found) > SIZE else None
+    more = paging.cursor({"id": found[SIZE - 1]}, _BY_BIRTH, _PLACE) if len(found) > SIZE else None
     context = {
         "runs": shown,
         "more": address(request, cursor=more, top="") if more else None,
@@ -179,7 +180,7 @@ def _id(text: str) -> UUID | None:
 def _below(request: HttpRequest) -> UUID | None:
     cursor = request.GET.get("cursor")
     try:
-        return UUID(paging.opened(cursor, _BY_BIRTH)[0]) if cursor else None
+        return UUID(paging.opened(cursor, _BY_BIRTH, _PLACE)[0]) if cursor else None
     except BadRequest:
         return None
 

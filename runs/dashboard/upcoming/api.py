@@ -36,8 +36,8 @@ class UpcomingDoor(Door):
         now = clock.now()
         until = _until(request, now)
         behind = Place(now, _LAST)
-        if "cursor" in request.query_params:
-            at, job_id = paging.opened(request.query_params["cursor"], _BY)
+        if (given := request.query_params.get("cursor")) is not None:
+            at, job_id = paging.opened(given, _BY, request.path)
             behind = Place(datetime.fromisoformat(at), UUID(job_id))
         size = asked.count(request, "page_size", 50, 200)
         found = upcoming.page(_jobs(request), now, until, behind, size)
@@ -86,7 +86,7 @@ def _next(request: Request, last: Place, until: datetime) -> str:
     """The address of the next page, which ends where this one does."""
     parameters = request.query_params.copy()
     parameters["until"] = canonical_instant(until)
-    parameters["cursor"] = paging.cursor({"at": last.at, "job": last.job_id}, _BY)
+    parameters["cursor"] = paging.cursor({"at": last.at, "job": last.job_id}, _BY, request.path)
     return request.build_absolute_uri(f"{request.path}?{parameters.urlencode()}")
 
 

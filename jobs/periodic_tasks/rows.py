@@ -38,7 +38,7 @@ from jobs.definitions.definitions import (
 )
 from jobs.periodic_tasks import crontab as celery_crontab
 from jobs.periodic_tasks.crontab import Crontab
-from jobs.schedules import schedules
+from jobs.schedules import schedules, zones
 from jobs.schedules.plans import Plan
 from jobs.schedules.schedules import At, Every, Schedule, ScheduleError, canonical_instant
 from jobs.targets.shapes import TaskTarget
@@ -270,7 +270,7 @@ def _pause(
     if row.start_time is not None and row.crontab is not None and not row.one_off:
         # Up to, not with, its start: a moment at the start itself is due. Once that has come,
         # the claim ends the pause, as of then; ended here, moments since then would be lost.
-        until = (row.start_time - _TICK).astimezone(UTC)
+        until = (max(row.start_time, zones.FIRST) - _TICK).astimezone(UTC)
         if until > now or (kept is not None and kept.paused_until == until):
             return f"The row starts at {canonical_instant(row.start_time)}.", until
     return "", None

@@ -122,6 +122,23 @@ def test_an_interval_with_a_start_counts_from_it() -> None:
     assert schedules.next_moment(found.schedule, NOW) == start
 
 
+EDGES = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+
+
+@pytest.mark.parametrize("field", ["start_time", "expires", "clocked"])
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("row", [DAILY, EACH_HOUR, replace(DAILY, one_off=True)])
+def test_an_instant_at_an_end_of_the_calendar_stops_no_mirror(
+    row: Row, edge: datetime, field: str
+) -> None:
+    changes: dict[str, Any] = {field: edge}
+    if field == "clocked":
+        changes |= {"crontab": None, "interval": None}
+    found = read(replace(row, **changes))
+    later = read(replace(row, **changes), found, now=NOW + timedelta(days=1))
+    assert found.name == later.name == row.name
+
+
 # ── once ─────────────────────────────────────────────────────────────────────────────────
 
 

@@ -62,12 +62,12 @@ def test_a_file_that_was_cut_says_so_in_its_last_line(
 
 
 def test_no_cell_is_taken_for_a_formula(team: Team, operator: User) -> None:
-    texts = ['=HYPERLINK("http://x")', "+1", "-1", "@sum", "plain", "a=b"]
+    texts = ['=HYPERLINK("http://x")', "+1", "-1", "@sum", "＝1+1", "－1", "plain", "a=b"]
     for text in texts:
         make.job(team, name=text)
     rows = lines(fetched(operator, "/jobs/export.csv"))
     assert sorted(row[2] for row in rows[1:-1]) == sorted(
-        f"'{text}" if text[0] in "=+-@" else text for text in texts
+        f"'{text}" if text[0] in "=+-@＝－" else text for text in texts
     )
 
 

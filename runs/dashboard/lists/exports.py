@@ -25,7 +25,8 @@ from runs.models import Run
 
 MOST = 10_000  # rows of a file
 _AT_ONCE = 500
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute a cell
+# What makes a spreadsheet compute a cell; the wide signs do so where Chinese or Japanese is set.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 Row = dict[str, Any]
 JOB_COLUMNS = (

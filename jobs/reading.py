@@ -17,12 +17,27 @@ MOST_TAGS = 10  # of a job
 NAME_LENGTH = 120
 TEXT_LENGTH = 20_000
 _UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-_JOINER = "\u200d"  # holds emoji together
+_JOINER = "\u200d"  # holds emoji, and letters of Indian scripts, together
+# Letters and signs that are shown as nothing: fillers of Hangul and Khmer, an empty Braille cell.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 
 def unprintable(char: str) -> bool:
     """Whether a character has no shape of its own, or changes how others are shown."""
-    return char != _JOINER and unicodedata.category(char) in _UNPRINTABLE
+    if char == _JOINER:
+        return False
+    return char in _BLANK or unicodedata.category(char) in _UNPRINTABLE
+
+
+def hidden(text: str) -> str | None:
+    """The first character that nobody sees; None where there is none. A joiner is one where it
+    has nothing to join: at an end of the text, or beside a Latin letter."""
+    for at, char in enumerate(text):
+        beside = text[at - 1 : at] + text[at + 1 : at + 2]
+        idle = char == _JOINER and (len(beside) < 2 or beside.isascii() or _JOINER in beside)
+        if idle or unprintable(char):
+            return char
+    return None
 
 
 def is_name(typed: str, name: str) -> bool:
@@ -49,7 +64,7 @@ class Reader:
         name = unicodedata.normalize("NFC", given.strip())
         if len(name) > NAME_LENGTH:
             self.problem(field, f"has {len(name)} characters; at most {NAME_LENGTH} are kept.")
-        bad = next((char for char in name if unprintable(char)), None)
+        bad = hidden(name)
         if bad is not None:
             self.problem(field, f"holds the character U+{ord(bad):04X}.", "Take it out.")
         return name

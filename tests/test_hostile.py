@@ -86,6 +86,7 @@ def test_names_that_look_alike_are_one(api: Api) -> None:
 
 UNFIT = [
     *("abc\u202egpj.exe", "a\u200bb", "a\u2066b", "a\u200fb", "\ufeffa", "a\nb", "a\tb", "a\x1bb"),
+    *("\u200d", "a\u200db", "pay\u200d", "🚀\u200d\u200d🚀", "\u3164", "a\u2800b", "\u115f"),
     *("a\x00b", "a\x7fb", "a\u2028b", "   ", "", "x" * 121),
 ]
 

@@ -38,6 +38,7 @@ from jobs.definitions.definitions import (
 )
 from jobs.periodic_tasks import crontab as celery_crontab
 from jobs.periodic_tasks.crontab import Crontab
+from jobs.reading import unprintable
 from jobs.schedules import schedules, zones
 from jobs.schedules.plans import Plan
 from jobs.schedules.schedules import At, Every, Schedule, ScheduleError, canonical_instant
@@ -229,7 +230,9 @@ def _answer(row: Row) -> bool:
 
 def _name(row: Row) -> str:
     """The row's name; one that a job cannot have is cut, and told apart by the row's number."""
-    printable = "".join(char if char.isprintable() else " " for char in row.name)
+    printable = "".join(
+        char if char.isprintable() and not unprintable(char) else " " for char in row.name
+    )
     name = unicodedata.normalize("NFC", printable).strip()
     if name == row.name and len(name) <= NAME_LENGTH:
         return name

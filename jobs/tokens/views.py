@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from jobs import clock
 from jobs.models import Team, Token
 from jobs.page_door import demand, page, person
+from jobs.reading import hidden
 from jobs.roles import Act
 from jobs.team_form import TeamForm
 from jobs.tokens import tokens
@@ -41,6 +42,13 @@ class TokenForm(TeamForm):
         initial="90",
         widget=forms.Select(attrs={"class": "input"}),
     )
+
+    def clean_name(self) -> str:
+        """Refused where it holds what nobody sees."""
+        name: str = self.cleaned_data["name"]
+        if bad := hidden(name):
+            raise forms.ValidationError(f"It holds the character U+{ord(bad):04X}. Take it out.")
+        return name
 
     @property
     def expires_at(self) -> datetime | None:

@@ -26,7 +26,7 @@ from jobs import clock, events
 from jobs.definitions import tag_words
 from jobs.definitions.definitions import DefinitionError, Problem
 from jobs.models import Job, Team, User
-from jobs.reading import unprintable
+from jobs.reading import hidden
 from jobs.tokens.tokens import digest
 from runs import subjects
 from runs.arrays import array
@@ -70,7 +70,7 @@ def read(team: Team, label: str, job: Job | None = None, tag: str = "") -> Conte
     own, because everybody with the address reads it."""
     wanted, found = normalize("NFC", " ".join(label.split())), tag_words.read(tag) if tag else ""
     problems = []
-    if not wanted or len(wanted) > LONGEST or any(map(unprintable, wanted)):
+    if not wanted or len(wanted) > LONGEST or hidden(wanted):
         hint = f"Give 1 to {LONGEST} characters that can be seen."
         problems.append(Problem("label", "is no name for a badge.", hint))
     if found is None:

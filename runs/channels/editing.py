@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import normalize
 
 import structlog
 from django.conf import settings
@@ -16,6 +17,7 @@ from django.db import IntegrityError, transaction
 from jobs import clock, events, signing
 from jobs.definitions.definitions import DefinitionError, Problem
 from jobs.models import Team, User
+from jobs.reading import hidden
 from jobs.targets.addresses import AllowList
 from jobs.targets.errors import TargetError
 from jobs.targets.urls import check_reachable, split_url
@@ -158,8 +160,8 @@ class _Reader:
 
     def name(self) -> str:
         given = self._given.get("name", "")
-        name = given.strip() if isinstance(given, str) else ""
-        if not name or len(name) > _NAME or not name.isprintable():
+        name = normalize("NFC", given.strip()) if isinstance(given, str) else ""
+        if not name or len(name) > _NAME or hidden(name):
             self._wrong("name", f"must be a text of 1 to {_NAME} characters in one line.")
         return name
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from jobs.definitions import tag_words
 from jobs.definitions.errors import DefinitionError, Problem
-from jobs.reading import unprintable
+from jobs.reading import hidden, unprintable
 from jobs.schedules.errors import ScheduleError, short
 from jobs.schedules.instants import canonical_instant, parse_instant
 
@@ -87,7 +87,7 @@ def _words(field: str, given: object, most: int, problems: list[Problem]) -> str
     if len(text) > most:
         message = f"has {len(text)} characters; at most {most} are kept."
         problems.append(Problem(field, message, "Shorten it."))
-    elif bad := next(filter(unprintable, text), None):
+    elif bad := hidden(text):
         problems.append(Problem(field, f"holds the character U+{ord(bad):04X}.", "Take it out."))
     return text
 

@@ -228,6 +228,7 @@ def test_a_crontab_row_with_a_start_is_paused_until_just_before_it() -> None:
 def test_names_that_a_job_cannot_have_are_cut_and_told_apart() -> None:
     assert read(replace(DAILY, name="x" * 200)).name == "x" * 117 + " #1"
     assert read(replace(DAILY, name="a\tb")).name == "a b #1"
+    assert read(replace(DAILY, name="a\u3164b")).name == "a b #1"
 
 
 def test_large_floats_are_read_as_the_database_will_give_them_back() -> None:

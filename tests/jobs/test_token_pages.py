@@ -49,6 +49,7 @@ def test_a_token_lasts_until_it_is_revoked_where_that_is_chosen(team: Team, admi
     [
         ({"name": "  "}, "name", "Say what it is for."),
         ({"name": "x" * 121}, "name", "120"),
+        ({"name": "a\u202eb"}, "name", "U+202E"),
         ({"team": "elsewhere"}, "team", "elsewhere is no team that you administer."),
         ({"lasts": "1000000"}, "lasts", "1000000"),
     ],

@@ -54,6 +54,8 @@ def staff(team: Team) -> User:
         ({}, ["name", "way", "kinds"]),
         ({**MAIL, "name": " \n"}, ["name"]),
         ({**MAIL, "name": "a\x00b"}, ["name"]),
+        ({**MAIL, "name": "a\u202eb"}, ["name"]),
+        ({**MAIL, "name": "\u3164"}, ["name"]),
         ({**MAIL, "name": "x" * 121}, ["name"]),
         ({**MAIL, "way": "pigeon"}, ["way"]),
         ({**MAIL, "way": ["mail"]}, ["way"]),

@@ -20,7 +20,7 @@ from django.urls import reverse
 from jobs import events
 from jobs.definitions.definitions import Problem
 from jobs.models import Membership, Team, User
-from jobs.reading import unprintable
+from jobs.reading import hidden
 from jobs.roles import Act, may
 from runs import subjects
 from runs.dashboard.finding.filters import Filter, Query, address_of
@@ -67,7 +67,7 @@ def read(page: str, name: str, given: Mapping[str, Any], team: Team | None = Non
     if page not in PAGES:
         raise Refused(Problem("page", "is no list.", f"Choose from {', '.join(PAGES)}."))
     wanted = normalize("NFC", " ".join(name.split()))
-    if not wanted or len(wanted) > LONGEST or any(map(unprintable, wanted)):
+    if not wanted or len(wanted) > LONGEST or hidden(wanted):
         hint = f"Give 1 to {LONGEST} characters that can be seen."
         raise Refused(Problem("name", "is no name for a view.", hint))
     return Content(page, wanted, canonical(page, given), team)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path
 
-from jobs import member_views, settings_views, views
+from jobs import member_views, settings_views, team_switch, views
 from jobs.calendars import views as calendar_views
 from jobs.foresight import views as foresight_views
 from jobs.tokens import views as token_views
@@ -20,6 +20,7 @@ urlpatterns = [
     path("settings/", settings_views.your_settings, name="settings"),
     path("settings/tokens/", token_views.all_tokens, name="tokens"),
     path("settings/tokens/<uuid:token_id>/revoke/", token_views.revoke, name="token-revoke"),
+    path("teams/switch/", team_switch.switch, name="team-switch"),
     path("settings/members/", member_views.all_members, name="members"),
     path("settings/members/<int:member_id>/role/", member_views.change, name="member-change"),
     path("settings/members/<int:member_id>/remove/", member_views.remove, name="member-remove"),

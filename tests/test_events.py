@@ -165,7 +165,7 @@ def _ids(route: str) -> list[str]:
 
 # ── the pages ────────────────────────────────────────────────────────────────────────────
 
-PAGE_ASKS = {"job-filled"}
+PAGE_ASKS = {"job-filled", "team-switch"}
 NOTE = {"note": "Looked.", "reason": "A move."}
 CHANNEL = {"name": "new", "way": "mail", "address": "a@example.org", "kinds": ["dead"]}
 Form = Callable[[Job, Run], dict[str, Any]]

@@ -34,6 +34,7 @@ class Rule:
 
 PAGES = {
     "settings": Rule("viewer", "viewer"),
+    "team-switch": Rule(None, "viewer"),
     "members": Rule("viewer", "admin"),
     "member-change": Rule(None, "admin"),
     "member-remove": Rule(None, "admin"),
@@ -161,6 +162,7 @@ LISTS = {
     "review-many",
     "settings",
     "api-page",
+    "team-switch",
     "members",
     "tokens",
     "badges",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 from uuid import UUID
 
@@ -30,19 +31,26 @@ class ReviewFilter(forms.Form):
     """Which of the queue, by the API's parameters; `class` may name several. `after` is the last
     run shown before."""
 
+    team = filters.of_team()
     claimed = filters.one("Taken", "Taken or not", [(one, _WORDS[one]) for one in WHOSE])
     overdue = filters.one("Time", "Overdue or not", _OVERDUE[1:])
     job = filters.identifier("Job’s id")
     after = filters.identifier("Further ones")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Any, *, slugs: Sequence[str]) -> None:
+        super().__init__(data, label_suffix="")
+        self.slugs = slugs
+        filters.offer(self, slugs)
         self.fields["class"] = filters.several(
             "Why", "Every class", [(one.value, one.value) for one in ReviewClass]
         )
         # What asks for nothing is one choice to a person, though the API has a word for it too.
         cast(forms.Select, self.fields["overdue"].widget).choices = _OVERDUE[:-1]
-        self.order_fields(("class", "claimed", "overdue", "job", "after"))
+        self.order_fields(("class", "team", "claimed", "overdue", "job", "after"))
+
+    def clean_team(self) -> str:
+        """Refused where it is none of the reader's."""
+        return filters.one_of(self.cleaned_data["team"], self.slugs)
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -50,6 +58,7 @@ class ReviewFilter(forms.Form):
         said = self.cleaned_data
         return {
             "classes": said["class"],
+            "team": said["team"],
             "job_id": said["job"],
             "whose": said["claimed"],
             "overdue": said["overdue"] == "true",

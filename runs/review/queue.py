@@ -100,11 +100,12 @@ def narrowed(
     user_id: int,
     *,
     classes: Sequence[str] = (),
+    team: str = "",
     job_id: UUID | None = None,
     whose: str = "",
     overdue: bool = False,
 ) -> QuerySet[Any]:
-    """Of `waiting` those of these classes, of this job, in these hands, beyond their time."""
+    """Of `waiting` those of these classes, this team and job, in these hands, beyond their time."""
     lasting = Q(reviewclaim__until__gt=Now())
     by_whose = {
         "mine": lasting & Q(reviewclaim__by_id=user_id),
@@ -113,6 +114,8 @@ def narrowed(
     }
     if classes:
         rows = rows.filter(review_class__in=classes)
+    if team:
+        rows = rows.filter(job__team__slug=team)
     if job_id:
         rows = rows.filter(job_id=job_id)
     if whose:

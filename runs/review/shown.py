@@ -10,6 +10,7 @@ from django.http import HttpRequest, QueryDict
 from django.urls import reverse
 
 from jobs import clock
+from jobs.models import Team
 from jobs.page_door import acts, person
 from jobs.roles import Act
 from jobs.schedules.errors import ScheduleError
@@ -28,13 +29,15 @@ BESIDE = 20  # of the queue, beside one of it
 MOST_FRESH = 99  # new ones are counted as far as this
 # The run first, then what the queue says of it.
 _SEEN = ("id", "decide_before", "was_escalated", "waits_for_second", *SEEN[1:])
-_FILTER = ("class", "claimed", "overdue", "job")
+_FILTER = ("class", "team", "claimed", "overdue", "job")
 _FORMER = {"review_class": "class", "whose": "claimed"}  # addresses that people have kept
 
 
 def asked(request: HttpRequest) -> ReviewFilter:
     """The filter that stands in the address."""
-    return ReviewFilter(_by_present_names(request), label_suffix="")
+    teams = Team.objects.where(person(request).id, Act.READ)
+    slugs = list(teams.values_list("slug", flat=True))
+    return ReviewFilter(_by_present_names(request), slugs=slugs)
 
 
 def query(request: HttpRequest) -> str:

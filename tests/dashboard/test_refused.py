@@ -36,7 +36,7 @@ def job(team: Team, operator: User) -> Job:
         ("/runs/", "since=soon", "'soon' is not an instant."),
         ("/audit/", "verb=job.eaten", "job.eaten is not one of"),
         ("/audit/", "cursor=x", "its beginning is shown"),
-        ("/review/", "kind=refused", "It knows class, claimed, overdue."),
+        ("/review/", "kind=refused", "It knows class, team, claimed, overdue."),
         ("/review/", "class=nonsense", "nonsense is not one of"),
         ("/review/", "claimed=nobodys", "nobodys is not one of"),
         ("/review/", "overdue=yesterday", "yesterday is not one of true, false."),

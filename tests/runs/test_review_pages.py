@@ -209,7 +209,7 @@ def test_a_filter_offers_each_choice_once(browser: Browser, team: Team) -> None:
             said = offered[one.attrs["name"]] = []
         elif one.tag == "option":
             said.append(one.text)
-    assert offered.keys() == {"class", "claimed", "overdue"}
+    assert offered.keys() == {"class", "team", "claimed", "overdue"}
     assert [said for said in offered.values() if len(said) != len(set(said))] == []
     assert not page.all("div", class_="errors banner"), "the API's word for it is understood"
 

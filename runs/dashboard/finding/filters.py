@@ -34,10 +34,9 @@ class Chip(NamedTuple):
     without: str
 
 
-class Filter(forms.Form):
-    """A filter of a list; `slugs` are the teams that a page offers."""
-
-    team = forms.CharField(
+def of_team() -> forms.CharField:
+    """A field of which one team may be named."""
+    return forms.CharField(
         label="Team",
         required=False,
         max_length=60,
@@ -45,22 +44,37 @@ class Filter(forms.Form):
         widget=forms.Select(attrs={"class": "input"}),
     )
 
+
+def offer(form: forms.Form, slugs: Sequence[str]) -> None:
+    """Have the form's field of a team offer these."""
+    team = form.fields["team"].widget
+    assert isinstance(team, forms.Select)
+    team.choices = [("", "Every team"), *((slug, slug) for slug in slugs)]
+
+
+def one_of(slug: str, slugs: Sequence[str]) -> str:
+    """The slug; refused where teams are offered and this is none of them."""
+    if slug and slugs and slug not in slugs:
+        raise forms.ValidationError(f"{slug} is none of your teams: {', '.join(slugs)}.")
+    return slug
+
+
+class Filter(forms.Form):
+    """A filter of a list; `slugs` are the teams that a page offers."""
+
+    team = of_team()
+
     use_required_attribute = False
     order: tuple[str, ...] = ()  # parameters that order the rows and narrow nothing
 
     def __init__(self, data: Any = None, *, slugs: Sequence[str] = ()) -> None:
         super().__init__(data if data is not None else QueryDict(), label_suffix="")
         self.slugs = slugs
-        team = self.fields["team"].widget
-        assert isinstance(team, forms.Select)
-        team.choices = [("", "Every team"), *((slug, slug) for slug in slugs)]
+        offer(self, slugs)
 
     def clean_team(self) -> str:
         """Refused where a page offers teams and this is none of them."""
-        slug: str = self.cleaned_data["team"]
-        if slug and self.slugs and slug not in self.slugs:
-            raise forms.ValidationError(f"{slug} is none of your teams: {', '.join(self.slugs)}.")
-        return slug
+        return one_of(self.cleaned_data["team"], self.slugs)
 
     @classmethod
     def names(cls) -> tuple[str, ...]:

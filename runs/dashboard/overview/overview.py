@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.db.models.functions import Lower
 from django.urls import reverse
 
@@ -43,6 +44,7 @@ class Reader:
     user: User
     now: datetime = field(default_factory=clock.now)
     teams: list[UUID] = field(default_factory=list)
+    only: str = ""  # the slug of the one team that is looked at, of several
 
     def __post_init__(self) -> None:
         if not self.teams:
@@ -53,12 +55,13 @@ class Reader:
 def summary(reader: Reader) -> dict[str, Any]:
     """Is anything wrong, and six numbers."""
     found = standing.lately(reader.teams, reader.now)
-    held = Hold.objects.where(reader.user.id).filter(ended_at=None).exists()
+    ours = Q(team=None) | Q(team__in=reader.teams)
+    held = Hold.objects.where(reader.user.id).filter(ours, ended_at=None).exists()
     may_register = Team.objects.where(reader.user.id, Act.EDIT).exists()
-    few = found.jobs.total <= _FEW_JOBS and bool(reader.teams)
+    few = found.jobs.total <= _FEW_JOBS and bool(reader.teams) and not reader.only
     return {
         "standing": found,
-        "tiles": tiles.of(found, held=held),
+        "tiles": tiles.of(found, held=held, team=reader.only),
         "may_register": may_register,
         "steps": first_steps.of(reader.user) if few else None,
     }
@@ -92,8 +95,8 @@ def counted(reader: Reader, length: str = USUAL) -> dict[str, Any]:
         "numbers": found,
         "due": f"{found.due:,}",
         "most": f"{numbers.MOST:,}",
-        "parts": _parts(found),
-        "all": _runs(window),
+        "parts": _parts(found, reader.only),
+        "all": _runs(window, team=reader.only),
         "steps": steps,
         "layers": bars.LAYERS,
         "base": bars.BASE,
@@ -112,18 +115,19 @@ def counted_and_marked(reader: Reader, length: str = USUAL) -> dict[str, Any]:
     return {**found, "marked": shown}
 
 
-def _parts(found: Numbers) -> list[Part]:
+def _parts(found: Numbers, team: str) -> list[Part]:
     states = {name: [IN_FLIGHT] if name == IN_FLIGHT else list(of) for name, of in PARTS.items()}
     return [
-        Part(name, count, _runs(found.window, *states[name]))
+        Part(name, count, _runs(found.window, *states[name], team=team))
         for name, count in found.parts.items()
         if count
     ]
 
 
-def _runs(window: Window, *states: str) -> str:
+def _runs(window: Window, *states: str, team: str) -> str:
     since = canonical_instant(window.since)
-    return f"{reverse('runs')}?{''.join(f'state={state}&' for state in states)}since={since}"
+    href = f"{reverse('runs')}?{''.join(f'state={state}&' for state in states)}since={since}"
+    return tiles.within(href, team)
 
 
 @dataclass(frozen=True)

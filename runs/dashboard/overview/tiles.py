@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.urls import reverse
@@ -30,8 +30,18 @@ class Tile:
         return self.number == "0"
 
 
-def of(found: Standing, *, held: bool) -> list[Tile]:
-    """The tiles, what costs money first. `held`: a hold is on."""
+def of(found: Standing, *, held: bool, team: str = "") -> list[Tile]:
+    """The tiles, what costs money first. `held`: a hold is on; `team`: the one of several that is
+    looked at."""
+    return [replace(tile, href=within(tile.href, team)) for tile in _tiles(found, held=held)]
+
+
+def within(href: str, team: str) -> str:
+    """The address of a list, of this team alone if it is named."""
+    return f"{href}{'&' if '?' in href else '?'}team={team}" if team else href
+
+
+def _tiles(found: Standing, *, held: bool) -> list[Tile]:
     jobs, review, dead = found.jobs, found.review, found.dead
     return [
         _review(review),

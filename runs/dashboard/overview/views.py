@@ -16,7 +16,7 @@ from jobs.page_door import demand, page, person
 from jobs.roles import Act
 from runs.dashboard.finding import refused
 from runs.dashboard.live import polling
-from runs.dashboard.overview import first_steps, load
+from runs.dashboard.overview import first_steps, load, tiles
 from runs.dashboard.overview.overview import REGIONS, Reader
 from runs.dashboard.windows import LENGTHS, USUAL
 
@@ -25,15 +25,31 @@ from runs.dashboard.windows import LENGTHS, USUAL
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
     """Is anything wrong? And how it all stands."""
-    reader = Reader(person(request))
+    reader = _reader(request)
+    wrong = _unknown_window(request) | _unknown_team(request, reader)
     context = {
+        "only": reader.only,
         "regions": {name: _shown(request, name, reader) for name in REGIONS},
         "teams": load.by_team(reader.user.id) if reader.user.is_staff else [],
         "most_teams": load.MOST,
         "is_member": bool(reader.teams),
-        "refused": refused.of(request, beside=("window",), wrong=_unknown_window(request)),
+        "refused": refused.of(request, beside=("window", "team"), wrong=wrong),
     }
     return render(request, "dashboard/overview.html", context)
+
+
+def _reader(request: HttpRequest) -> Reader:
+    """Who looks, at their teams, or at the one of them that the address names."""
+    user, slug = person(request), request.GET.get("team", "")
+    teams = dict(Team.objects.where(user.id, Act.READ).values_list("slug", "id"))
+    if slug in teams:
+        return Reader(user, teams=[teams[slug]], only=slug)
+    return Reader(user, teams=list(teams.values()))
+
+
+def _unknown_team(request: HttpRequest, reader: Reader) -> dict[str, str]:
+    is_known = request.GET.get("team", "") in ("", reader.only)
+    return {} if is_known else {"team": "It is none of your teams; all of them are shown."}
 
 
 def _unknown_window(request: HttpRequest) -> dict[str, str]:
@@ -45,18 +61,20 @@ def _unknown_window(request: HttpRequest) -> dict[str, str]:
 @require_GET
 def region(request: HttpRequest, name: str) -> HttpResponse:
     """One region of the page, for its poll."""
-    shown = _shown(request, name, Reader(person(request)))
+    shown = _shown(request, name, _reader(request))
     return polling.answer(request, REGIONS[name].template, {"region": shown, "tag": shown["tag"]})
 
 
 def _shown(request: HttpRequest, name: str, reader: Reader) -> dict[str, Any]:
-    """What a region shows, for its template. Of the page's address only the window is asked."""
+    """What a region shows, for its template. Of the page's address the window and the team are
+    asked."""
     found, live_url = REGIONS[name], reverse(f"overview-{name}")
     if name == "numbers":
         length = LENGTHS.get(request.GET.get("window", USUAL), LENGTHS[USUAL])
         shows, live_url = found.shows(reader, length.name), f"{live_url}?window={length.name}"
     else:
         shows = found.shows(reader)
+    live_url = tiles.within(live_url, reader.only)
     tag = polling.tag_of(request, shows)
     return {**shows, "live_url": live_url, "every": found.every, "tag": tag}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.forms.models import model_to_dict
@@ -67,5 +68,10 @@ def your_settings(request: HttpRequest) -> HttpResponse:
         _save(form, before, person(request))
         messages.success(request, f"Saved. Times are shown in {reader.zone_of(request)}.")
         return redirect(back)
-    context = {"form": form, "next": back, "zones": sorted(zones.names())}
+    context = {
+        "form": form,
+        "next": back,
+        "zones": sorted(zones.names()),
+        "kept_days": settings.KEEP_RUNS_DAYS,
+    }
     return render(request, "jobs/settings.html", context, status=422 if form.errors else 200)

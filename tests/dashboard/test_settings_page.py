@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.conf import LazySettings
 from django.db import IntegrityError, transaction
 from django.test import Client
 
@@ -97,3 +98,12 @@ def test_the_counts_of_every_page_are_polled(reader: User) -> None:
     html = answer.content.decode()
     assert 'hx-target="#count-review"' in html and 'data-tag="1//beats"' in html
     assert 'data-review="1"' in html
+
+
+def test_how_long_things_are_kept_stands_where_one_looks_for_it(
+    reader: User, settings: LazySettings
+) -> None:
+    settings.KEEP_RUNS_DAYS = 41
+    browser = Browser(reader)
+    assert "kept for 41 days after their end" in browser.get("/runs/").words
+    assert "Runs41 days after their end" in browser.get("/settings/").words

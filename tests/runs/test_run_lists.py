@@ -162,3 +162,13 @@ def test_a_list_reads_no_snapshot_and_asks_as_often_for_many_as_for_few(
     many = queries()
     assert len(many) == len(few)
     assert not any("snapshot" in sql for sql in many)
+
+
+def test_a_list_says_of_how_many_attempts_each_is(browser: Browser, job: Job, team: Team) -> None:
+    safe = make.job(team, name="safe")
+    make.run(safe, State.DEAD)  # each of its attempts was used up
+    make.run(safe)  # it has not started
+    make.run(safe, State.SUCCEEDED, attempt=9)  # by a replay beyond them
+    make.run(job, State.REVIEW)  # of a job that is tried once
+    cells = browser.get("/runs/").all("td", data_label="Attempts")
+    assert [" ".join(cell.text.split()) for cell in cells] == ["1", "9", "0", "5 of 5"]

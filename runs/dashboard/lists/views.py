@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -68,6 +69,7 @@ def runs(request: HttpRequest) -> HttpResponse:
     context = {
         **_run_rows(_Look(request, asked)),
         "by_error": address_of(by_error),
+        "kept_days": settings.KEEP_RUNS_DAYS,
         "refused": refused.of(request, asked, beside=("cursor", "top"), wrong=lost),
     }
     return render(request, "dashboard/runs.html", {**context, **_tabs(request, "runs", asked)})

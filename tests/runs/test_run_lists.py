@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -10,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from jobs import clock, editing
 from jobs.models import Job, Team
+from runs.models import Attempt
 from runs.states import Origin, State
 from tests import make
 from tests.pages import Browser
@@ -59,8 +61,9 @@ def test_the_jobs_are_filtered_by_text_team_and_state(
 def test_a_run_says_how_long_it_took_and_how_soon_it_began(browser: Browser, job: Job) -> None:
     due = clock.now() - timedelta(hours=1)
     begun = {"origin": Origin.SCHEDULE, "due_at": due, "started_at": due + timedelta(seconds=4)}
-    ended = {"attempt": 1, "finished_at": due + timedelta(seconds=84)}
-    make.run(job, State.SUCCEEDED, **begun, **ended)
+    run = make.run(job, State.SUCCEEDED, **begun, attempt=1)
+    ended = {"ended_at": due + timedelta(seconds=84), "outcome": "succeeded", "effect": "done"}
+    Attempt.objects.create(run=run, number=1, worker="w", lease_id=uuid4(), started_at=due, **ended)
     for path in ("/runs/", f"/jobs/{job.id}/runs/"):
         assert "1 m 20 s began after 4 s" in browser.get(path).words, path
 

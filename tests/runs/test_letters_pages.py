@@ -304,9 +304,9 @@ def test_a_deleted_job_is_not_replayed(
 def test_a_page_of_a_group_takes_few_statements(
     browser: Browser, runs: list[Run], where: str, django_assert_max_num_queries: Any
 ) -> None:
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(22):
         browser.get(where)
-    with django_assert_max_num_queries(17):
+    with django_assert_max_num_queries(19):
         browser.get("/dead-letters/")
 
 

@@ -92,9 +92,11 @@ _mirror = Mirror()
 
 @dataclass
 class _Look:
-    """One look at every row. Ends early at its deadline, or where another beat mirrors."""
+    """One look at every row. Ends early at its deadline, though not before it has put one row
+    right, or where another beat mirrors."""
 
     deadline: float
+    acted: bool = False
     changed: int = 0
     complete: bool = True
     expiring: bool = False  # a row expires soon: look again with the next call
@@ -108,9 +110,15 @@ class _Look:
             self.expiring |= row is not None and _expires_soon(row, now)
             if _plan(row, mirrors.get(row_id), now) is None:
                 continue
-            if time.monotonic() > self.deadline or not self.at_one(row_id):
+            if self.is_late() or not self.at_one(row_id):
                 self.complete = False
                 return
+            self.acted = True
+
+    def is_late(self) -> bool:
+        """Whether the rest comes with the next call. Where reading alone takes longer than there
+        is time, each call still gets one row further."""
+        return self.acted and time.monotonic() > self.deadline
 
     def at_one(self, row_id: int) -> bool:
         """One row, in a transaction of its own: what fails here holds up no other row. False:

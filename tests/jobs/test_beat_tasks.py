@@ -264,6 +264,17 @@ def test_a_mirror_is_read_only_for_everybody_else(mirror: Mirror) -> None:
         editing.delete(job_of(created).id, by=None)
 
 
+def test_a_look_whose_time_is_over_still_gets_one_row_further(
+    mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where reading the rows alone takes longer than a look may."""
+    monkeypatch.setattr(beat_tasks, "_BUDGET", -1.0)
+    created = [row(f"row {number}") for number in range(3)]
+    assert [mirror.look() for _ in created] == [1, 1, 1]
+    assert Job.objects.count() == len(created)
+    assert mirror.look() == 0
+
+
 @pytest.mark.django_db(transaction=True)
 def test_several_beats_at_once_mirror_each_row_once() -> None:
     created = [row(f"row {number}") for number in range(12)]

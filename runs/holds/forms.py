@@ -39,7 +39,8 @@ class HoldForm(PauseForm):
         offered += [(WHOLE, "The whole installation")] if whole else []
         scope = self.fields["scope"]
         assert isinstance(scope, forms.ChoiceField)
-        scope.choices = offered
+        # Of several none is chosen already: a hold of the wrong one stops others, and not this one.
+        scope.choices = [("", "Choose…"), *offered] if len(offered) > 1 else offered
         help_text = "Empty: until somebody ends it. As 2h, 1d, or 2026-11-29T18:00:00+01:00."
         self.fields["until"].help_text = help_text
 

@@ -292,6 +292,17 @@ def test_who_asks_to_hold_everything_is_offered_everything(team: Team, staff: Us
     assert "open" not in plain.attrs
 
 
+def test_of_several_to_hold_none_is_chosen_already(team: Team, operator: User) -> None:
+    make.team("billing").membership_set.create(user=operator, role=Role.OPERATOR)
+    browser = Browser(operator)
+    for path in ("/holds/", "/holds/windows/new/"):
+        offered = browser.get(path).all("option")
+        assert [one.attrs["value"] for one in offered] == ["", "billing", "payments"]
+        assert {one.text for one in offered if "selected" in one.attrs} <= {"Choose…"}
+    page = browser.send("/holds/", {"reason": "The ledger moves.", "scope": ""})
+    assert "Choose what" in page.error("scope")
+
+
 def test_an_operator_is_offered_no_more_than_may_be_held(team: Team, operator: User) -> None:
     page = Browser(operator).get("/holds/?scope=*")
     assert [one.attrs["value"] for one in page.all("option")] == ["payments"]

@@ -37,6 +37,7 @@ COLUMNS = (
     "started_at",
     "finished_at",
     "review_at",
+    "died_at",
 )
 
 
@@ -69,6 +70,7 @@ def of_run(run: Run) -> dict[str, Any]:
         "started_at": instant(run.started_at),
         "finished_at": instant(run.finished_at),
         "review_at": instant(run.review_at),
+        "died_at": instant(run.died_at),
     }
 
 

@@ -36,7 +36,8 @@ JOB_COLUMNS = (
 )
 RUN_COLUMNS = (
     *("id", "job", "job_name", "team", "state", "origin", "due_at", "key", "attempt", "failures"),
-    *("effect", "reason", "created_at", "started_at", "finished_at", "review_at", "error_group"),
+    *("effect", "reason", "created_at", "started_at", "finished_at", "review_at", "died_at"),
+    "error_group",
 )
 _READ = (*RUN_COLUMNS[4:], "job_id", "job__name", "job__team__slug")
 

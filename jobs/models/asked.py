@@ -21,6 +21,7 @@ class Asked(models.Model):
     team_id: UUID
 
     class Meta:
+        verbose_name, verbose_name_plural = "answered request", "answered requests"
         constraints = (
             models.UniqueConstraint(fields=("team", "key"), name="one_request_per_key_of_a_team"),
         )

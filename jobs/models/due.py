@@ -19,6 +19,7 @@ class Due(models.Model):
     at = models.DateTimeField()
 
     class Meta:
+        verbose_name, verbose_name_plural = "next moment", "next moments"
         indexes = (models.Index(fields=("at",), name="what_is_due"),)
         constraints = (
             models.CheckConstraint(

@@ -19,5 +19,8 @@ class Tried(models.Model):
     )
     got_over = models.UUIDField(null=True, editable=False)
 
+    class Meta:
+        verbose_name, verbose_name_plural = "job that has run", "jobs that have run"
+
     def __str__(self) -> str:
         return str(self.job_id)

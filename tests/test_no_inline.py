@@ -19,6 +19,7 @@ from runs.models import Attempt, Replay, Run
 from runs.review import deciding
 from runs.states import State
 from tests import make
+from tests.undone import undone
 
 ROOT = Path(__file__).resolve().parent.parent
 STATIC = ROOT / "static"
@@ -95,16 +96,17 @@ def test_no_template_holds_a_script_a_style_or_a_handler() -> None:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("text", HOSTILE)
-def test_what_people_and_targets_say_stays_text(client: Client, team: Team, text: str) -> None:
-    harmless = pages(client, everywhere(make.team("payments"), "harmless"))
-    hostile = pages(client, everywhere(team, text))
-    assert harmless.keys() == hostile.keys()
-    for name, html in hostile.items():
-        found, wanted = Read(html), Read(harmless[name])
-        assert found.inline == []
-        assert found.counts == wanted.counts, name
-        assert not [place for place in found.addresses if place.startswith("javascript")]
+def test_what_people_and_targets_say_stays_text(client: Client, team: Team) -> None:
+    harmless = pages(client, everywhere(team, "harmless"))
+    for text in HOSTILE:
+        with undone():
+            hostile = pages(client, everywhere(team, text))
+        assert harmless.keys() == hostile.keys()
+        for name, html in hostile.items():
+            found, wanted = Read(html), Read(harmless[name])
+            assert found.inline == [], (name, text)
+            assert found.counts == wanted.counts, (name, text)
+            assert not [place for place in found.addresses if place.startswith("javascript")]
 
 
 @pytest.mark.django_db

@@ -131,44 +131,49 @@ def _two_jobs_succeeded(running: Installation) -> bool:
     return len({run["job"] for run in running.runs("SUCCEEDED")}) >= 2
 
 
-def test_what_dies_comes_back_and_demo_json_tells_its_new_id(data: Path) -> None:
-    with up(data, free_port()) as running:
-        running.wait_ready()
-        before = running.demo()["pids"]
-        assert {kind: len(pids) for kind, pids in before.items()} == {
-            "web": 1,
-            "beat": 2,
-            "worker": 1,
-            "target": 1,
-        }
-        for pids in before.values():
-            os.kill(pids[0], signal.SIGKILL)
-
-        def all_are_back() -> bool:
-            now = running.demo()["pids"]
-            fresh = all(before[kind][0] not in now[kind] for kind in before)
-            return fresh and all(len(now[kind]) == len(before[kind]) for kind in before)
-
-        wait_until(all_are_back, seconds=30, what="new processes")
-        for name in ("web", "beat-1", "worker", "target"):
-            line = f"up      | {name} ended by signal 9; started again in 1 s\n"
-            assert line in running.log.read_text()
-        assert running.demo()["pids"]["beat"][1] == before["beat"][1]
-        running.wait_ready()
-        assert _answers_a_bare_post(running.demo()["target_url"]) == 200
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """One that is at work, for tests that leave it so: to start it takes half a minute."""
+    with up(tmp_path_factory.mktemp("running") / "data", free_port()) as started:
+        started.wait_ready()
+        yield started
 
 
-def test_the_log_of_postgresql_is_kept_short(data: Path) -> None:
-    with up(data, free_port()) as running:
-        running.wait_ready()
-        with (data / "postgres.log").open("ab") as log:
-            log.write(b"x" * children.LOG_LIMIT + b"\n")
-        wait_until(
-            lambda: (data / "postgres.log").stat().st_size < children.LOG_LIMIT,
-            seconds=30,
-            what="a log that begins anew",
-        )
-        assert (data / "postgres.log.1").stat().st_size > children.LOG_LIMIT
+def test_what_dies_comes_back_and_demo_json_tells_its_new_id(running: Installation) -> None:
+    before = running.demo()["pids"]
+    assert {kind: len(pids) for kind, pids in before.items()} == {
+        "web": 1,
+        "beat": 2,
+        "worker": 1,
+        "target": 1,
+    }
+    for pids in before.values():
+        os.kill(pids[0], signal.SIGKILL)
+
+    def all_are_back() -> bool:
+        now = running.demo()["pids"]
+        fresh = all(before[kind][0] not in now[kind] for kind in before)
+        return fresh and all(len(now[kind]) == len(before[kind]) for kind in before)
+
+    wait_until(all_are_back, seconds=30, what="new processes")
+    for name in ("web", "beat-1", "worker", "target"):
+        line = f"up      | {name} ended by signal 9; started again in 1 s\n"
+        assert line in running.log.read_text()
+    assert running.demo()["pids"]["beat"][1] == before["beat"][1]
+    running.wait_ready()
+    assert _answers_a_bare_post(running.demo()["target_url"]) == 200
+
+
+def test_the_log_of_postgresql_is_kept_short(running: Installation) -> None:
+    log = running.data / "postgres.log"
+    with log.open("ab") as written:
+        written.write(b"x" * children.LOG_LIMIT + b"\n")
+    wait_until(
+        lambda: log.stat().st_size < children.LOG_LIMIT,
+        seconds=30,
+        what="a log that begins anew",
+    )
+    assert log.with_name("postgres.log.1").stat().st_size > children.LOG_LIMIT
 
 
 def _answers_a_bare_post(url: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from jobs import stored
 from jobs.calendars import kept as kept_calendars
@@ -13,6 +13,10 @@ from jobs.foresight.previews import Preview
 from jobs.models import Job
 from jobs.schedules.plans import Plan
 from jobs.schedules.timeline import Timeline, Version
+
+# A pause until the year 9999 means «for good»: how many moments of eight thousand years lie under
+# it nobody asks, and to count them takes seconds.
+_FAR = timedelta(days=36_525)
 
 
 def of_job(job: Job, after: datetime, count: int = previews.COUNT) -> Preview:
@@ -56,8 +60,8 @@ def of_edit(job: Job, preview: Preview, now: datetime) -> EditForesight | None:
 
 @dataclass(frozen=True)
 class PauseForesight:
-    """What a pause leaves out (None: it has no end, so there is no number), when the job is due
-    next, and which moment the claim settles all the same."""
+    """What a pause leaves out (None: there is no number, for it has no end, or one that is a
+    century away), when the job is due next, and which moment the claim settles all the same."""
 
     left_out: impact.LeftOut | None
     following: datetime | None
@@ -67,7 +71,7 @@ class PauseForesight:
 def of_pause(job: Job, until: datetime | None, now: datetime) -> PauseForesight:
     """The foresight for pausing the job now. Raises ScheduleError where its zone is gone."""
     line = Timeline([Version(job.version, now, stored.plan(job))])
-    left_out = impact.of_pause(line, now, until) if until else None
+    left_out = _left_out(line, now, until) if until else None
     return PauseForesight(left_out, _following(job, until or now), overdue(job, now))
 
 
@@ -77,7 +81,11 @@ def of_paused(job: Job, until: datetime) -> PauseForesight:
     paused = job.jobversion_set.filter(changes__paused__to=True).order_by("-number").first()
     began = paused.began_at if paused else job.version_began_at
     line = Timeline([*_as_if_not_paused(job, paused.number if paused else job.version)])
-    return PauseForesight(impact.of_pause(line, began, until), _following(job, until), None)
+    return PauseForesight(_left_out(line, began, until), _following(job, until), None)
+
+
+def _left_out(line: Timeline, began: datetime, until: datetime) -> impact.LeftOut | None:
+    return impact.of_pause(line, began, until) if until - began <= _FAR else None
 
 
 def _as_if_not_paused(job: Job, since: int) -> Iterable[Version]:

@@ -282,6 +282,16 @@ def test_a_pause_may_end_so_long_from_now(
         assert before + length <= job.paused_until <= clock.now() + length
 
 
+def test_what_lies_under_a_pause_for_good_is_not_counted(browser: Browser, team: Team) -> None:
+    job = make.job(team)
+    for until, counted in (("2h", True), ("9999-12-31T00:00:00Z", False)):
+        browser.post(f"/jobs/{job.id}/pause/", reason="why", until=until)
+        words = browser.get(f"/jobs/{job.id}/").words
+        assert "Paused until" in words
+        assert ("Under it" in words or "lies under it" in words) == counted
+        browser.post(f"/jobs/{job.id}/resume/")
+
+
 def test_a_job_is_paused_until_an_instant_and_resumed_by_hand(browser: Browser, team: Team) -> None:
     job = make.job(team)
     browser.post(f"/jobs/{job.id}/pause/", reason="why", until="2999-01-01T01:00:00+01:00")

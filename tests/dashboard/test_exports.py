@@ -11,8 +11,8 @@ import pytest
 from django.test import Client
 from structlog.testing import capture_logs
 
+from jobs.api_shapes import instant
 from jobs.models import Team, User
-from jobs.schedules.instants import canonical_instant
 from runs.dashboard.lists import exports
 from runs.states import State
 from tests import make
@@ -47,7 +47,7 @@ def test_a_file_holds_what_the_filter_finds_over_all_pages(
     of_runs = json.loads(fetched(operator, "/runs/export.json?state=DEAD"))
     assert [row["id"] for row in of_runs["rows"]] == [str(run.id) for run in reversed(dead)]
     assert (of_runs["count"], of_runs["complete"]) == (4, True)
-    assert of_runs["rows"][-1]["died_at"] == canonical_instant(dead[0].died_at)
+    assert of_runs["rows"][-1]["died_at"] == instant(dead[0].died_at)
     assert json.loads(fetched(operator, "/runs/export.json?q=nothing"))["rows"] == []
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django import forms
 from django.db.models import QuerySet
 
 from runs.dashboard.finding import filters
@@ -13,7 +10,7 @@ from runs.models import Marker
 NEWEST = ("-at", "-id")
 
 
-class MarkerFilter(filters.Filter):
+class MarkerFilter(filters.SpanFilter):
     """Markers from when to when, about jobs with a tag, of a team."""
 
     since = filters.InstantField("Since")
@@ -21,12 +18,6 @@ class MarkerFilter(filters.Filter):
     tag = filters.TagsField("For jobs tagged")
 
     field_order = ("since", "until", "tag", "team")
-
-    def clean(self) -> dict[str, Any]:
-        said = super().clean() or {}
-        if wrong := filters.between(said.get("since"), said.get("until")):
-            self.add_error("until", forms.ValidationError(wrong))
-        return said
 
     def applied(self, rows: QuerySet[Marker]) -> QuerySet[Marker]:
         """The rows that a valid filter asks for; a marker has one tag at most, so of several

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django import forms
 from django.db.models import QuerySet
 
 from jobs.models import AuditEvent
@@ -12,7 +9,7 @@ from runs.dashboard.events import words as event_words
 from runs.dashboard.finding import filters
 
 
-class EventFilter(filters.Filter):
+class EventFilter(filters.SpanFilter):
     """Acts by who did them, what they did (`verb`), to what kind of thing and under which name,
     of which team and when; by the ids of a job, a run, and a request."""
 
@@ -29,12 +26,6 @@ class EventFilter(filters.Filter):
     field_order = (
         *("who", "verb", "kind", "q", "team", "since", "until", "request", "job", "run"),
     )
-
-    def clean(self) -> dict[str, Any]:
-        said = super().clean() or {}
-        if wrong := filters.between(said.get("since"), said.get("until")):
-            self.add_error("until", forms.ValidationError(wrong))
-        return said
 
     def applied(self, rows: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
         """The rows that a valid filter asks for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django import forms
@@ -252,8 +252,12 @@ class InstantField(forms.CharField):
         return found
 
 
-def between(since: datetime | None, until: datetime | None) -> str:
-    """What is wrong with a range; empty for nothing."""
-    if since and until and until < since:
-        return "The end lies before the beginning. Exchange them."
-    return ""
+class SpanFilter(Filter):
+    """A filter with fields `since` and `until`, which are in order."""
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        since, until = said.get("since"), said.get("until")
+        if since and until and until < since:
+            self.add_error("until", "The end lies before the beginning. Exchange them.")
+        return said

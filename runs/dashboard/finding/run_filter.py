@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django import forms
-
 from runs.dashboard.finding import filters
 from runs.dashboard.finding.wanted import Wanted
 from runs.states import ACTIVE, FINAL, UNDER_WAY, Origin, State
@@ -22,7 +18,7 @@ _GROUP_WORDS = (
 _ORIGINS = ((Origin.SCHEDULE, "Schedule"), (Origin.HAND, "By hand"), (Origin.BACKFILL, "Backfill"))
 
 
-class RunFilter(filters.Filter):
+class RunFilter(filters.SpanFilter):
     """Runs by state (or a group of states), the name, team, tags (all that are named) and owner
     of their job, what asked for them, the time of their moment (of a run by hand that has none:
     when it was asked for), one job, one backfill, the failures like which they died last."""
@@ -46,12 +42,6 @@ class RunFilter(filters.Filter):
         *("q", "state", "team", "origin", "tag", "owner", "since", "until"),
         *("job", "backfill", "group"),
     )
-
-    def clean(self) -> dict[str, Any]:
-        said = super().clean() or {}
-        if wrong := filters.between(said.get("since"), said.get("until")):
-            self.add_error("until", forms.ValidationError(wrong))
-        return said
 
     @property
     def wanted(self) -> Wanted:

@@ -11,13 +11,11 @@ from datetime import UTC, datetime
 
 from jobs.schedules.errors import REQUIRED, ScheduleError
 
-# No hour 24, which some versions of Python read as the next day's; no zone's clock is, or was,
-# sixteen hours from UTC.
-_SHAPE = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt ]([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?"
-    r"(?P<offset>[Zz]|[+-](0\d|1[0-5]):[0-5]\d)?",
-    re.ASCII,
-)
+# A day and a time without an offset. No hour 24, which some versions of Python read as the next
+# day's.
+LOCAL_SHAPE = r"\d{4}-\d\d-\d\d[Tt ]([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?"
+# No zone's clock is, or was, sixteen hours from UTC.
+_SHAPE = re.compile(LOCAL_SHAPE + r"(?P<offset>[Zz]|[+-](0\d|1[0-5]):[0-5]\d)?", re.ASCII)
 _HINT = "Write it as 2026-11-29T18:00:00Z or, with an offset, 2026-11-29T19:00:00+01:00."
 
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, time
 
 from jobs.schedules import zones
 from jobs.schedules.errors import ScheduleError
-from jobs.schedules.instants import parse_instant
+from jobs.schedules.instants import LOCAL_SHAPE, parse_instant
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_LOCAL = re.compile(r"\d{4}-\d\d-\d\d[Tt ]([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?", re.ASCII)
+_LOCAL = re.compile(LOCAL_SHAPE, re.ASCII)
 
 
 def first_instant(text: str, zone: str, field: str) -> datetime:

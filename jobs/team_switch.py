@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import Resolver404, resolve
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from jobs.models import Team
-from jobs.page_door import page, person
+from jobs.page_door import back_of, page, person
 from jobs.roles import Act
 
 # The pages whose address may name a team, and that then show no other.
@@ -68,9 +67,7 @@ def switch(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest) -> str:
-    path = request.POST.get("next", "/").partition("?")[0]
-    if not url_has_allowed_host_and_scheme(path, None):
-        return "/"
+    path = (back_of(request) or "/").partition("?")[0]
     try:
         return path if resolve(path).url_name in PAGES else "/"
     except Resolver404:

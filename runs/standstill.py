@@ -39,13 +39,13 @@ class Standstill:
 
 
 _LOOK = """
-select (select exists (select from runs_beat
-         where seen_at > clock_timestamp() - %(unseen)s * interval '1 second')),
-       (select max(seen_at) from runs_beat),
+select coalesce(max(seen_at) > clock_timestamp() - %(unseen)s * interval '1 second', false),
+       max(seen_at),
        (select min(at) from jobs_due
          where at < clock_timestamp() - %(patience)s * interval '1 second'),
        (select exists (select from runs_run where state = 'ENQUEUED'
            and sent_at < clock_timestamp() - %(patience)s * interval '1 second'))
+  from runs_beat
 """
 # A long queue is not a dead one: it counts as long as some run of it was started of late.
 _UNWORKED = """
